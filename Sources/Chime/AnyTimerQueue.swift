@@ -6,6 +6,10 @@ import Synchronization
 ///
 /// Any thread may use a queue and its timers, inside handlers too. A queue lives as long as somebody holds it or one of
 /// its timers, or until `shutdown`.
+///
+/// Whatever is out of range is refused with `invalidArgument`, but for what the comment of a call says. Everywhere, a
+/// `Duration` counts in whole nanoseconds, rounded up; one of 292 years or more, `Int64.max` nanoseconds, is for ever, and a
+/// point on a clock beyond that is never.
 public class AnyTimerQueue: @unchecked Sendable {
   // Unchecked because a class with subclasses cannot be checked: both never change.
   package let id: UInt64
@@ -102,7 +106,7 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   /// Ends the queue and waits until none of its callbacks runs or will run. Waits for a handler.
   ///
-  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
   /// - Throws: `wouldDeadlock` inside a callback of the queue: the queue has ended, but the call did not wait.
   @discardableResult

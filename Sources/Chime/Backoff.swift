@@ -9,7 +9,7 @@ public struct Backoff: Sequence, IteratorProtocol, Sendable {
   private let jitter: Double
   private var generator: any RandomNumberGenerator & Sendable
 
-  /// Delays without end.
+  /// Delays without end. A number that is out of range counts as the nearest that is not, and NaN as the least.
   ///
   /// - Parameters:
   ///   - first: the first delay; 0 or more.
@@ -49,7 +49,7 @@ extension AnyTimerQueue {
   /// one in tests.
   ///
   /// - Parameters:
-  ///   - attempts: how many at most, 1 or more.
+  ///   - attempts: how many at most; less than 1 counts as 1.
   ///   - backoff: how long to wait after each.
   ///   - body: gets the number of the attempt, from 1.
   /// - Returns: what `body` returns.

@@ -175,7 +175,7 @@ extension TimerReference {
 
   /// Cancels, then waits until the handler is not running. Waits for a handler.
   ///
-  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done, ignored or timedOut.
   /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller; the timer is cancelled
   ///   anyway.

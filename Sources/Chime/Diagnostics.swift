@@ -115,7 +115,7 @@ public enum ChimeDiagnostics {
   /// Limits the memory of timers, as `memoryUsed` counts it. A call that would need more throws `limit`; ticks, and timers
   /// that there are, go on. A limit below what is already held takes nothing away.
   ///
-  /// - Parameter bytes: `nil` for no limit.
+  /// - Parameter bytes: 0 counts as 1, which is less than any timer needs; `nil` for no limit.
   public static func limitMemory(to bytes: UInt64?) { Memory.setLimit(bytes.map { max(1, $0) } ?? 0) }
 
   /// The description of every queue in the process, from Swift or C, with all its timers: `TimerQueue.dump` of each.

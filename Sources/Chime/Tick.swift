@@ -7,7 +7,7 @@ extension ChimeTimer {
     public let isExtra: Bool
     /// Counts the ticks of an activation from 1.
     public let sequence: UInt64
-    /// How many due times since the previous tick got no tick of their own.
+    /// How many due times since the previous tick got no tick of their own; `UInt64.max` for that many or more.
     public package(set) var missed: UInt64
     /// Changes with every accepted activate, restart, reschedule, suspend and cancel of the timer.
     public let generation: UInt64

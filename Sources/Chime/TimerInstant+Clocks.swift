@@ -84,7 +84,7 @@ extension TimerInstant {
 }
 
 extension Date {
-  /// A point on the wall clock as a date.
+  /// A point on the wall clock as a date, which is as exact as a `Double`: to less than a microsecond in this century.
   ///
   /// - Parameter instant: `nil` comes of one on another clock.
   public init?(_ instant: TimerInstant) {

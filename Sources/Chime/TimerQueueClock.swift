@@ -20,7 +20,7 @@ public struct TimerQueueClock: _Concurrency.Clock {
   ///
   /// - Parameters:
   ///   - deadline: on the queue's clock; one in the past returns at once.
-  ///   - tolerance: how late the task may wake up in order to share a wake-up.
+  ///   - tolerance: how late the task may wake up in order to share a wake-up; less than 0 counts as 0.
   /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created, or the deadline is
   ///   on another clock; `shutDown` if the queue ends first.
   public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {

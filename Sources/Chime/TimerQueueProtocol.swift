@@ -66,7 +66,7 @@ extension TimerQueueProtocol {
   /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
   ///
   /// - Parameters:
-  ///   - label: for debuggers: `dump` and traces name the timer by it.
+  ///   - label: for debuggers: `dump` and traces name the timer by it. It ends at its first NUL.
   ///   - registrationHandler: called on the queue at each start, before the first tick.
   ///   - cancelHandler: called on the queue after each cancel, and when the timer is released while running or
   ///     suspended.

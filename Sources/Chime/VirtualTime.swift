@@ -80,9 +80,9 @@ package struct VirtualTime: Sendable {
     while true {
       if let error = await RunnableJobs.settle(tests) { return error }
       guard let now = QueueCore.now(id) else { return .shutDown }
-      let next = arming.nextDeadline ?? .max
-      if hasArrived, next > end { return nil }
-      let point = max(now, min(next, end))
+      let next = arming.nextDeadline
+      if hasArrived, next.map({ $0 > end }) ?? true { return nil }
+      let point = max(now, min(next ?? end, end))
       roundsHere = point == instant ? roundsHere + 1 : 0
       instant = point
       if roundsHere > VirtualTime.mostRounds {

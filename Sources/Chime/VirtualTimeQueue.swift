@@ -18,7 +18,7 @@ extension VirtualTimeQueue {
   /// after each deadline, tasks go on until none can.
   ///
   /// Handlers run where they belong: on the actor's queue, on the main actor, or, on a `VirtualTimerQueue`, on the calling
-  /// thread.
+  /// thread. Time goes no further than `Int64.max` nanoseconds.
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it; `limit` if
@@ -35,7 +35,8 @@ extension VirtualTimeQueue {
   /// - Throws: `CancellationError`; `ChimeError` as `advance(by:)`.
   public nonisolated(nonsending) func run() async throws { try await time().run() }
 
-  /// Moves time without delivering anything, as a sleeping machine would. May be called inside a handler.
+  /// Moves time without delivering anything, as a sleeping machine would. May be called inside a handler. Time goes no
+  /// further than `Int64.max` nanoseconds.
   ///
   /// - Parameter duration: 0 or more.
   /// - Throws: `invalidArgument`, `invalidHandle`; `unsupported` in real time.
@@ -45,8 +46,8 @@ extension VirtualTimeQueue {
   /// `advance`. As long as a timer is due now, which an advance by zero delivers, it waits.
   ///
   /// - Parameters:
-  ///   - count: how many, 1 or more.
-  ///   - limit: real time, after which the call returns all the same; `nil` for no limit.
+  ///   - count: how many; less than 1 counts as 1.
+  ///   - limit: real time, after which the call returns all the same, at once if it is less than 0; `nil` for no limit.
   /// - Returns: done, or timedOut.
   /// - Throws: `CancellationError`; `shutDown` if the queue has ended; `unsupported` in real time.
   /// - Complexity: O(*n*) for a count above 1, where *n* is the number of the queue's timers.

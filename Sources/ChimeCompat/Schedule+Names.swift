@@ -92,7 +92,7 @@ extension Schedule {
 extension TimerInstant {
   /// A point on the monotonic clock, as libdispatch names it.
   ///
-  /// - Parameter time: `.distantFuture` is never.
+  /// - Parameter time: `.distantFuture` is never, and so is whatever is beyond `Int64.max` nanoseconds.
   public init(_ time: DispatchTime) {
     self.init(.monotonic, nanoseconds: Int64(clamping: time.uptimeNanoseconds))
   }

@@ -1,5 +1,6 @@
 import Chime
 import ChimeTestSupport
+import Dispatch
 import Foundation
 import Testing
 
@@ -263,4 +264,57 @@ import Testing
       #expect(queue.nextDeadline == nil)
     }
   }
+
+  /// As the comment of each call says.
+  @Test func whatIsOutOfRangeAndNotRefusedCountsAsTheNearest() async throws {
+    let queue = try VirtualTimerQueue()
+    let ages = Duration.seconds(Int64.max)
+    let never = try queue.schedule(after: ages) { _ in }
+    #expect(never.state == .running && never.nextDeadline == nil)
+    #expect((queue.now + ages).nanoseconds == .max)
+
+    func delays(_ backoff: Backoff) -> [Duration] { Array(backoff.prefix(3)) }
+    #expect(delays(Backoff(from: .seconds(-1), jitter: 0)) == [.zero, .zero, .zero])
+    #expect(delays(Backoff(from: .seconds(1), factor: 0.5, jitter: -1)) == [.seconds(1), .seconds(1), .seconds(1)])
+    #expect(delays(Backoff(from: .seconds(1), factor: .nan, jitter: .nan)) == [.seconds(1), .seconds(1), .seconds(1)])
+    #expect(delays(Backoff(from: .seconds(1), upTo: .seconds(-1), jitter: 0)) == [.zero, .zero, .zero])
+
+    let attempts = Counter()
+    await #expect(throws: ChimeError.busy) {
+      try await queue.retry(attempts: -1, backoff: Backoff(from: .seconds(1))) { _ in
+        attempts.add()
+        throw ChimeError.busy
+      }
+    }
+    #expect(attempts.value == 1)
+    #expect(try await queue.untilArmed(count: -1, within: .seconds(-1)) == .timedOut)
+    let timer = try queue.schedule(after: .seconds(1)) { _ in }
+    #expect(try await queue.untilArmed(count: -1, within: .seconds(-1)) == .done)
+    let sleeper = Task { [clock = queue.clock] in
+      try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: .seconds(-1))
+    }
+    try await queue.untilArmed(count: 3)
+    try queue.jump(by: ages)
+    #expect(queue.now.nanoseconds == .max)
+    try await queue.advance(by: ages)
+    try await sleeper.value
+    #expect(timer.state == .finished)
+
+    let held = try TimerQueue()
+    let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let busy = try held.schedule(after: .zero) { _ in
+      entered.signal()
+      release.wait()
+    }
+    wait(for: entered)
+    #expect(try busy.cancelAndWait(timeout: .seconds(-1)) == .timedOut)
+    #expect(try held.shutdown(timeout: .seconds(-1)) == .timedOut)
+    release.signal()
+    #expect(try held.shutdown() == .ignored)
+
+    let named = try queue.makeTimer(label: "polls\0and more") { _ in }
+    #expect("\(named)".contains("\"polls\""))
+  }
+
+  private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 }
