@@ -3,8 +3,9 @@
 1. Swift outside ChimeCore/Platform names no function, type or constant of libc's but those of C itself (malloc, strlen, ...):
    in Chime's Swift a name with an underscore, or all in capitals, is one of C; the names without either are in a list.
 2. ChimeCore has no #if but for its checks and one for Tests/Interleavings, and no module has one that asks for a system.
-3. In CPlatform a file NAME_linux.c or NAME_darwin.c is that system's alone, there is one for each system, and only the files
-   listed here choose between systems. A system's own headers are included in its own files only.
+3. In CPlatform a file NAME_linux.c, NAME_darwin.c or NAME_windows.c is that system's alone, and there is one for each system;
+   NAME_posix.c is for all but Windows, which has a NAME_windows.c then. Only the files listed here choose between systems. A
+   system's own headers are included in its own files only, POSIX's in NAME_posix files and those of systems that have them.
 
 Comments may say what they like. Chime's own names begin with chime or CHIME.
 """
@@ -33,11 +34,16 @@ OF_C = {"posix_memalign", "CPlatform.free"}
 OWN_IN = {"Sources/Chime/Dispatch+Core.swift", "Sources/ChimeRunLoop/FoundationLoop.swift"}
 OWN_IF = {"#if !CHIME_INTERLEAVINGS", "#if DEBUG || CHIME_CHECKS"}
 
-CHOOSE = {"memory.c", "embedded_runtime.c", "text.c", "include/clocks.h", "include/thread_state.h",
+CHOOSE = {"memory.c", "embedded_runtime.c", "text.c", "include/clocks.h", "include/thread_state.h", "include/threads.h",
           "include/dispatch_functions.h", "include/callback_guard.h"}
-SYSTEMS = {"linux": "__linux__", "darwin": "__APPLE__"}
-chooses = re.compile(r"^\s*#\s*(?:el)?if.*\b(__APPLE__|__MACH__|__linux__|__GLIBC__|__FreeBSD__|__musl__)", re.M)
-headers = re.compile(r"#include <((?:linux|mach|malloc|Availability|os)[/.].*|sys/(?:event|epoll|eventfd|timerfd|prctl|syscall)\.h)>")
+SYSTEMS = {"linux": "defined(__linux__)", "darwin": "defined(__APPLE__)", "windows": "defined(_WIN32)"}
+POSIX = "!defined(_WIN32)"
+chooses = re.compile(r"^\s*#\s*(?:el)?if.*\b(__APPLE__|__MACH__|__linux__|__GLIBC__|__FreeBSD__|__musl__|_WIN32|_WIN64|__MINGW\w+)", re.M)
+headers = re.compile(
+    r"#include <((?:linux|mach|malloc|Availability|os)[/.].*|sys/(?:event|epoll|eventfd|timerfd|prctl|syscall|random)\.h"
+    r"|(?:windows|winternl|io|process|psapi|tlhelp32)\.h)>")
+# What C itself does not have, and Windows neither.
+posix_headers = re.compile(r"#include <((?:pthread|sched|unistd|fcntl|poll|signal|dlfcn|time)\.h|pthread/.*|sys/.*)>")
 
 wrong = []
 
@@ -78,30 +84,40 @@ for path in sorted(glob.glob("Sources/ChimeCore/Platform/*.swift")):
     for found in re.finditer(r"^\s*#if .*", text, re.M):
         note(path, text, found, "a difference of systems goes into CPlatform")
 
-concerns = {system: set() for system in SYSTEMS}
+concerns = {system: set() for system in [*SYSTEMS, "posix"]}
 for path in sorted(glob.glob("Sources/CPlatform/**/*.[ch]", recursive=True)):
     count += 1
     name = os.path.relpath(path, "Sources/CPlatform")
     text = code_of(open(path).read())
-    of = re.search(r"_(linux|darwin)\.[ch]$", name)
+    of = re.search(r"_(linux|darwin|windows|posix)\.[ch]$", name)
     if of:
+        mark = SYSTEMS.get(of[1], POSIX)
         if name.endswith(".c"):
             concerns[of[1]].add(name[: of.start()])
-            if not text.lstrip().startswith(f"#if defined({SYSTEMS[of[1]]})"):
-                wrong.append(f"{path}: does not begin with #if defined({SYSTEMS[of[1]]})")
-        for other, macro in SYSTEMS.items():
-            if other != of[1] and macro in text:
-                wrong.append(f"{path}: mentions {macro}")
+            if not text.lstrip().startswith(f"#if {mark}"):
+                wrong.append(f"{path}: does not begin with #if {mark}")
+        for other in SYSTEMS.values():
+            if re.search(rf"(?<!!){re.escape(other)}", text) and other != mark:
+                wrong.append(f"{path}: mentions {other}")
+        for found in posix_headers.finditer(text) if of[1] == "windows" else []:
+            if found[1] not in ("fcntl.h", "sys/stat.h"):  # which Windows has, too
+                note(path, text, found, "a header of POSIX")
         continue
+    for found in posix_headers.finditer(text):
+        if name not in CHOOSE:
+            note(path, text, found, "a header of POSIX")
     for found in headers.finditer(text):
         if name not in CHOOSE:
             note(path, text, found, "a system's header")
     for found in chooses.finditer(text):
         if name not in CHOOSE:
             note(path, text, found, "chooses between systems")
+shared = concerns.pop("posix")
 for system, those in concerns.items():
     for other, these in concerns.items():
-        wrong += [f"Sources/CPlatform/{concern}_{system}.c is missing" for concern in sorted(these - those)]
+        missing = these - those - (set() if system == "windows" else shared)
+        wrong += [f"Sources/CPlatform/{concern}_{system}.c is missing" for concern in sorted(missing)]
+wrong += [f"Sources/CPlatform/{concern}_windows.c is missing" for concern in sorted(shared - concerns["windows"])]
 
 for line in wrong:
     print(line)

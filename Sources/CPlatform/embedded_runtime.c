@@ -5,31 +5,20 @@
 #define _GNU_SOURCE
 #include "platform.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "clocks.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
 #if !defined(__APPLE__) /* whose library has both */
-#include <sys/random.h>
 
 /* The seed of hash tables; glibc has this function from 2.36 on only. */
 HIDDEN void arc4random_buf(void *bytes, size_t count) {
   unsigned char *next = bytes;
-  while (count > 0) {
-    ssize_t got = getrandom(next, count, 0);
-    if (got < 0 && errno != EINTR) {
-      /* No such system call: tables that are hard to foresee are not a promise. */
-      struct timespec now;
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      for (; count > 0; count--) *next++ = (unsigned char)(now.tv_nsec >> count % 20);
-      return;
-    }
-    if (got > 0) next += got, count -= (size_t)got;
-  }
+  int64_t now;
+  if (chime_fill_at_random(bytes, count)) return;
+  /* Tables that are hard to foresee are not a promise. */
+  now = chime_clock_now(chime_monotonic_clock());
+  for (; count > 0; count--) *next++ = (unsigned char)(now >> count % 20);
 }
 
 /* For the capacities of hash tables; libm is not needed then. */

@@ -2,6 +2,7 @@
 #include "platform.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 void chime_stay_loaded(const void *address) {
   Dl_info info;
@@ -9,4 +10,9 @@ void chime_stay_loaded(const void *address) {
 }
 
 const char *chime_getenv(const char *name) { return issetugid() ? 0 : getenv(name); }
+
+bool chime_fill_at_random(void *bytes, size_t count) {
+  arc4random_buf(bytes, count);
+  return true;
+}
 #endif

@@ -3,19 +3,21 @@
 #include "memory.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "memcheck.h"
 #include "thread_state.h"
+#include "threads.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
 
 #if defined(__APPLE__)
 #include "allocator_darwin.h"
+#elif defined(_WIN32)
+#include "allocator_windows.h"
 #else
 #include "allocator_linux.h"
 #endif
@@ -241,7 +243,7 @@ static int lock_cache(void) {
   int i;
   for (i = 0; i < TRIES; i++) {
     if (!atomic_flag_test_and_set_explicit(&cache_lock, memory_order_acquire)) return 1;
-    if (i % 64 == 63) sched_yield();
+    if (i % 64 == 63) chime_yield();
   }
   return 0;
 }

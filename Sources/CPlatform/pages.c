@@ -1,5 +1,4 @@
 /* pages.c - the account of what is held, and pages that are in it. See memory.h. */
-#define _GNU_SOURCE
 #include "memory.h"
 
 #include <stdatomic.h>
@@ -21,13 +20,6 @@ void chime_memory_give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, 
 
 int chime_memory_refused_by_limit(void) { return refused_by_limit; }
 
-void *chime_memory_map_uncounted(size_t bytes) {
-  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return 0;
-  chime_memory_pages_begin(memory, bytes);
-  return memory;
-}
-
 void *chime_memory_map(size_t bytes) {
   void *memory;
   if (!chime_memory_take_account(bytes)) return 0;
@@ -37,8 +29,7 @@ void *chime_memory_map(size_t bytes) {
 }
 
 void chime_memory_unmap(void *memory, size_t bytes) {
-  chime_memory_pages_end(memory, bytes);
-  munmap(memory, bytes);
+  chime_memory_unmap_uncounted(memory, bytes);
   chime_memory_give_account(bytes);
 }
 

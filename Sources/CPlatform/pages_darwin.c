@@ -1,5 +1,7 @@
 #if defined(__APPLE__)
-#include "memory.h"
+#include "pages_posix.h"
+
+#include <sys/mman.h>
 
 /* Its tools look into mapped pages by themselves. */
 void chime_memory_pages_begin(const void *first, size_t bytes) { (void)first, (void)bytes; }

@@ -2,7 +2,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "memory.h"
+#include "pages_posix.h"
+
+#include <sys/mman.h>
 
 /* Of mapped pages LeakSanitizer knows only if it is told; there are these where the program was built with it. */
 void __lsan_register_root_region(const void *first, size_t bytes) __attribute__((weak));

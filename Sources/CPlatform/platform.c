@@ -1,33 +1,12 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "platform.h"
 
-#include <dlfcn.h>
-
-#include "interpreter.h"
-
+/* Of dispatch_functions.h, which needs libdispatch's headers. */
 const void *chime_queue_key(void);
 const void *chime_main_queue_key(void);
-
-void *chime_file_of(const void *address) {
-  Dl_info info;
-  return dladdr(address, &info) != 0 ? info.dli_fbase : 0;
-}
 
 static char keys[2];
 const void *chime_queue_key(void) { return &keys[0]; }
 const void *chime_main_queue_key(void) { return &keys[1]; }
 
-void chime_write_error(const char *text, size_t length) {
-  ssize_t written = write(2, text, length);
-  (void)written;
-}
-
-chime_interpreter_question chime_find_interpreter(void) {
-  void *found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing"); /* from 3.13 on */
-  Dl_info info;
-  if (found == 0) found = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"); /* 3.7 to 3.12 */
-  if (found != 0 && dladdr(found, &info) != 0) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  return (chime_interpreter_question)found;
-}
+bool chime_is_error_of_permission(int error) { return error == EACCES || error == EPERM || error == EROFS; }
+bool chime_is_error_of_memory(int error) { return error == ENOMEM; }

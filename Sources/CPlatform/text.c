@@ -70,7 +70,11 @@ static void write_error(char *text, size_t capacity, int error) {
   const char *found = strerror_r(error, memory, sizeof memory);
 #else
   const char *found = memory;
+#if defined(_WIN32)
+  strerror_s(memory, sizeof memory, error);
+#else
   strerror_r(error, memory, sizeof memory);
+#endif
 #endif
   snprintf(text, capacity, "%s (errno %d)", found, error);
 }

@@ -1,65 +1,20 @@
 /* threads.c - see threads.h. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "threads.h"
 
-#include <signal.h>
-
-#include "callback_guard.h"
-#include "forks.h"
 #include "scheduling.h"
-#include "thread_state.h"
-
-/* What a thread raises itself. Its handler, a garbage collector's or a crash reporter's, has to run on that thread. */
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument) {
-  pthread_t made;
-  pthread_attr_t attributes;
-  sigset_t blocked, before;
-  int error;
-  pthread_attr_init(&attributes);
-  if (is_detached) {
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
-  }
-  /* A new thread inherits its maker's mask. */
-  sigfillset(&blocked);
-  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&blocked, faults[i]);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  error = pthread_create(&made, &attributes, body, argument);
-  pthread_sigmask(SIG_SETMASK, &before, 0);
-  pthread_attr_destroy(&attributes);
-  if (error == 0) *thread = (uintptr_t)made;
-  return error;
-}
-
-void chime_lock_init(chime_lock *lock) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  if (!chime_is_in_child()) pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
-  pthread_mutex_init(&lock->mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
 
 void chime_lock_take_busy(chime_lock *lock) {
   for (int tries = 0; !chime_lock_try(lock); tries++) {
     if (tries < 32) {
       chime_pause();
     } else if (tries < 96 && (tries > 32 || !chime_is_realtime())) {
-      sched_yield();
+      chime_yield();
     } else {
       chime_lock_take(lock);
       return;
     }
   }
 }
-
-void chime_begin_own_thread(void) {
-  chime_set_own_thread(1);
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, 0);
-}
-
-static void nothing(void *context) { (void)context; }
-
-/* At the end of a function of the host's a pending cancellation acts, and the guard catches it. */
-bool chime_take_cancellation(void) { return chime_guarded_function(nothing, 0) != 0; }

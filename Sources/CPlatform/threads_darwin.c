@@ -22,11 +22,11 @@ void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, in
 }
 
 /* There is no pthread_mutex_timedlock. */
-int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds) {
+int chime_lock_take_within(chime_lock *lock, int64_t nanoseconds) {
   int64_t end = chime_clock_now(chime_monotonic_clock()) + nanoseconds;
   struct timespec pause = {0, 1000000};
   int error;
-  while ((error = pthread_mutex_trylock(mutex)) == EBUSY && chime_clock_now(chime_monotonic_clock()) < end) {
+  while ((error = pthread_mutex_trylock(&lock->mutex)) == EBUSY && chime_clock_now(chime_monotonic_clock()) < end) {
     nanosleep(&pause, 0);
   }
   return error;
@@ -35,7 +35,7 @@ int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds) {
 bool chime_is_main_thread(void) { return pthread_main_np() == 1; }
 
 /* There is no slack in nanoseconds, but a tier that says how much wake-ups may be deferred to others. */
-void chime_set_timer_slack(unsigned long nanoseconds) {
+void chime_set_timer_slack(uint64_t nanoseconds) {
   thread_latency_qos_policy_data_t policy = {nanoseconds < 1000000 ? LATENCY_QOS_TIER_0 : LATENCY_QOS_TIER_UNSPECIFIED};
   thread_policy_set(pthread_mach_thread_np(pthread_self()), THREAD_LATENCY_QOS_POLICY, (thread_policy_t)&policy,
                     THREAD_LATENCY_QOS_POLICY_COUNT);

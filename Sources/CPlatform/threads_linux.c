@@ -26,18 +26,18 @@ void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, in
   pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);
 }
 
-int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds) {
+int chime_lock_take_within(chime_lock *lock, int64_t nanoseconds) {
   struct timespec end;
   clock_gettime(CLOCK_REALTIME, &end);
   nanoseconds += end.tv_nsec;
   end.tv_sec += nanoseconds / 1000000000;
   end.tv_nsec = nanoseconds % 1000000000;
-  return pthread_mutex_timedlock(mutex, &end);
+  return pthread_mutex_timedlock(&lock->mutex, &end);
 }
 
 bool chime_is_main_thread(void) { return gettid() == getpid(); }
 
-void chime_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
+void chime_set_timer_slack(uint64_t nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 
 bool chime_can_set_affinity(void) { return true; }
 

@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "clocks.h"
 #include "memory.h"
+#include "output.h"
 #include "platform.h"
 #include "threads.h"
 
@@ -33,15 +33,13 @@ typedef struct trace_file {
   uint64_t dropped;
   uint64_t wakes_at; /* with so many events in the ring the writer is woken */
   int is_ending;     /* nothing is put any more */
+  int is_resting;    /* the writer waits: all up to `head` is in the file */
 
   /* Constant once there is a writer. */
-  int descriptor;
-  dev_t device;
-  ino_t inode;
-  int is_new; /* there was no file of that name */
+  chime_output output;
 
   /* The writer's. */
-  off_t end; /* of what is to stay: here comes the next event, over the end that stands there */
+  int64_t end; /* of what is to stay: here comes the next event, over the end that stands there */
   size_t buffered;
   uint64_t events; /* in the buffer */
   uint64_t lost;   /* the disk had no room for them */
@@ -55,7 +53,7 @@ static chime_lock lock;
 static chime_condition changed;
 static trace_file *current;       /* where events are put; NULL: nowhere */
 static uint64_t begun, completed; /* files. They are completed in the order in which they were begun */
-static pid_t owner;               /* the process that has begun them */
+static int64_t owner;             /* the process that has begun them */
 
 void chime_trace_initialize(void) {
   chime_lock_init(&lock);
@@ -192,17 +190,6 @@ static void write_event(trace_file *file, const chime_trace_event *e) {
 
 /* ---- Writing it: the file and all about it belong to this thread ------------------------------------------------ */
 
-static int write_all(const trace_file *file, size_t length) {
-  size_t done = 0;
-  while (done < length) {
-    ssize_t got = pwrite(file->descriptor, file->buffer + done, length - done, file->end + (off_t)done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return 0;
-    done += (size_t)got;
-  }
-  return 1;
-}
-
 /* Writes what is buffered, if only the beginning, and an end behind it. 0: what stands there now is no whole file. */
 static int write_out(trace_file *file, uint64_t dropped) {
   size_t stays;
@@ -210,8 +197,8 @@ static int write_out(trace_file *file, uint64_t dropped) {
   if (file->end == 0 && file->buffered == 0) add(file, BEGINNING);
   stays = file->buffered;
   add(file, END, dropped + file->lost);
-  is_written = write_all(file, file->buffered);
-  if (is_written) file->end += (off_t)stays;
+  is_written = chime_output_write(&file->output, file->buffer, file->buffered, file->end) == 0;
+  if (is_written) file->end += (int64_t)stays;
   file->events = file->buffered = 0;
   return is_written;
 }
@@ -224,7 +211,7 @@ static void flush(trace_file *file, uint64_t dropped) {
   if (file->is_whole) return;
   file->lost += events;
   file->is_whole = write_out(file, dropped);
-  if (ftruncate(file->descriptor, file->is_whole ? file->end + snprintf(NULL, 0, END, dropped) : file->end) != 0)
+  if (chime_output_cut(&file->output, file->is_whole ? file->end + snprintf(NULL, 0, END, dropped) : file->end) != 0)
     file->is_whole = 0;
 }
 
@@ -243,6 +230,7 @@ static int await_events(trace_file *file, uint64_t *tail) {
   int64_t retry = now() + RETRY_NS, pause;
   int goes_on;
   chime_lock_take(&lock);
+  file->is_resting = 1;
   file->wakes_at = 1;
   while (!file->is_ending && file->head == file->tail && (file->is_whole || now() < retry)) {
     if (file->is_whole) chime_condition_wait(&changed, &lock);
@@ -253,6 +241,7 @@ static int await_events(trace_file *file, uint64_t *tail) {
   while (!file->is_ending && file->tail - file->head < CELLS / 2 && now() < pause)
     chime_condition_wait_until(&changed, &lock, pause);
   file->wakes_at = 0;
+  file->is_resting = 0;
   goes_on = !file->is_ending;
   *tail = file->tail;
   chime_lock_give(&lock);
@@ -269,7 +258,7 @@ static void *write_the_file(void *argument) {
   while (file->number == 0 || completed + 1 != file->number) chime_condition_wait(&changed, &lock);
   number = file->number;
   chime_lock_give(&lock);
-  if (ftruncate(file->descriptor, 0) != 0) {} /* it may be no regular file, and has nothing to lose */
+  chime_output_cut(&file->output, 0); /* it may be no regular file, and has nothing to lose */
   flush(file, 0);
   while (goes_on) {
     goes_on = await_events(file, &tail);
@@ -280,7 +269,7 @@ static void *write_the_file(void *argument) {
     }
     flush(file, give_back(file, head));
   }
-  close(file->descriptor);
+  chime_output_close(&file->output);
   chime_memory_unmap(file, sizeof *file);
   chime_lock_take(&lock);
   completed = number;
@@ -291,20 +280,13 @@ static void *write_the_file(void *argument) {
 
 /* ---- Beginning and ending --------------------------------------------------------------------------------------- */
 
-/* Without emptying it, because a file that is being written may be the same. */
 static int open_file(trace_file *file, const char *path, char *name, size_t size) {
-  struct stat found;
   const char *number = strstr(path, "%p");
   int length = number == NULL ? snprintf(name, size, "%s", path)
-                              : snprintf(name, size, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
+                              : snprintf(name, size, "%.*s%d%s", (int)(number - path), path,
+                                         (int)chime_process_number(), number + 2);
   if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
-  file->descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-  file->is_new = file->descriptor >= 0;
-  if (!file->is_new && errno == EEXIST) file->descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-  if (file->descriptor < 0 || fstat(file->descriptor, &found) != 0) return errno;
-  file->device = found.st_dev;
-  file->inode = found.st_ino;
-  return 0;
+  return chime_output_open(&file->output, name);
 }
 
 /* SIGXFSZ is blocked there, and so an error number only. */
@@ -326,19 +308,18 @@ int chime_trace_begin(const char *path) {
   int error;
   trace_file *file = chime_memory_map(sizeof *file);
   if (file == NULL) return ENOMEM;
-  file->descriptor = -1;
+  file->output.descriptor = -1;
   error = open_file(file, path, name, sizeof name);
   if (error == 0) error = start_writer(file);
   if (error != 0) {
-    if (file->is_new) unlink(name);
-    if (file->descriptor >= 0) close(file->descriptor);
+    chime_output_undo(&file->output, name);
     chime_memory_unmap(file, sizeof *file);
     return error;
   }
   chime_lock_take(&lock);
   before = begun++;
   file->number = begun;
-  owner = getpid();
+  owner = chime_process_number();
   replace(file);
   while (completed < before) chime_condition_wait(&changed, &lock);
   chime_lock_give(&lock);
@@ -365,25 +346,37 @@ int chime_trace_is_open(void) {
   return is_open;
 }
 
-/* The parent's descriptor may have been opened after the fork had copied the table of descriptors, before it copied the
-   memory: then the number is the host's. */
 void chime_trace_reinitialize(void) {
   trace_file *file = current;
-  struct stat found;
   chime_trace_initialize();
   current = NULL;
   begun = completed = 0;
   if (file == NULL) return;
-  if (fstat(file->descriptor, &found) == 0 && found.st_dev == file->device && found.st_ino == file->inode)
-    close(file->descriptor);
+  chime_output_close_inherited(&file->output);
   chime_memory_unmap(file, sizeof *file);
+}
+
+/* In the writer's place, which the system has ended. */
+static void write_the_rest(trace_file *file) {
+  uint64_t head = file->head;
+  if (!file->is_resting) return;
+  while (head != file->tail) {
+    write_event(file, &file->ring[head++ % CELLS]);
+    file->events++;
+    if (file->buffered > BUFFER - MOST_OF_AN_EVENT) flush(file, file->dropped);
+  }
+  flush(file, file->dropped);
 }
 
 /* At the end of the program. The disk may hang; the program does not. */
 __attribute__((destructor)) static void complete_the_file(void) {
   int64_t end;
-  if (begun == 0 || owner != getpid()) return;
-  if (chime_mutex_lock_within(&lock.mutex, PATIENCE_NS) != 0) return;
+  if (begun == 0 || owner != chime_process_number()) return;
+  if (chime_is_last_thread()) {
+    if (current != NULL && chime_lock_try(&lock)) write_the_rest(current);
+    return;
+  }
+  if (chime_lock_take_within(&lock, PATIENCE_NS) != 0) return;
   replace(NULL);
   end = now() + PATIENCE_NS;
   while (completed < begun && now() < end) chime_condition_wait_until(&changed, &lock, end);

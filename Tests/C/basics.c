@@ -2,12 +2,6 @@
 #include "basics.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#if defined(__APPLE__)
-#include <mach/mach.h>
-#endif
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
 
@@ -42,13 +36,7 @@ void count_call(void *context) { add(context, 1); }
 void ignore_call(void *context) { (void)context; }
 void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 
-int64_t clock_ns(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
-}
-
-int64_t monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+int64_t monotonic_ns(void) { return system_monotonic_ns(); }
 
 void sleep_ns(int64_t duration_ns) {
   struct timespec left;
@@ -66,26 +54,5 @@ int await(const int *value, int least) {
   return 1;
 }
 
-#if defined(__APPLE__)
-/* 0: all addresses, which there are gigabytes of before anything is done: not told. */
-static int64_t memory_kib(int figure) {
-  mach_task_basic_info_data_t info;
-  mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
-  if (figure == 0) return -1;
-  if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&info, &count) != KERN_SUCCESS) return -1;
-  return (int64_t)(info.resident_size / 1024);
-}
-#else
-/* One of the first two figures that /proc tells of it, which are in pages. */
-static int64_t memory_kib(int figure) {
-  long pages[2] = {-1, -1};
-  FILE *statm = fopen("/proc/self/statm", "r");
-  if (statm == NULL) return -1;
-  if (fscanf(statm, "%ld %ld", &pages[0], &pages[1]) != 2) pages[figure] = -1;
-  fclose(statm);
-  return pages[figure] < 0 ? -1 : pages[figure] * (sysconf(_SC_PAGESIZE) / 1024);
-}
-#endif
-
-int64_t mapped_kib(void) { return memory_kib(0); }
-int64_t resident_kib(void) { return memory_kib(1); }
+int64_t mapped_kib(void) { return system_mapped_kib(); }
+int64_t resident_kib(void) { return system_resident_kib(); }

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "chime_run_loop.h"
+#include "system.h"
 
 /* ---- Structures and pointers to them, as a call needs them: they last as long as the block around it ------------- */
 
@@ -50,7 +51,6 @@ int load(const int *value);
 void store(int *value, int new_value);
 int add(int *value, int amount); /* returns the new value */
 
-int64_t clock_ns(clockid_t clock);
 int64_t monotonic_ns(void);
 void sleep_ns(int64_t duration_ns); /* also when signals come */
 

@@ -2,7 +2,6 @@
 #include "harness.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 
 #include "csuite.h"
@@ -368,16 +367,7 @@ uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
   return count;
 }
 
-int is_readable(int fd, int milliseconds) {
-  struct pollfd entry = {fd, POLLIN, 0};
-  int64_t end = monotonic_ns() + milliseconds * CHIME_MILLISECOND;
-  int count;
-  while ((count = poll(&entry, 1, milliseconds)) < 0 && errno == EINTR) {
-    int64_t left = end - monotonic_ns();
-    milliseconds = left < 0 ? 0 : (int)(left / CHIME_MILLISECOND);
-  }
-  return count == 1;
-}
+int is_readable(int fd, int milliseconds) { return system_is_readable(fd, milliseconds); }
 
 int process_until(csuite *t, chime_queue_t queue, const int *value, int least) {
   int fd = fd_of(t, queue);

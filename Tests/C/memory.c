@@ -4,12 +4,6 @@
  */
 #include "run_loop.h"
 
-#include <dirent.h>
-
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
 /* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
@@ -37,26 +31,6 @@ OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
   target_rounds(t, queue);
   if (half > 0) EXPECT_BETWEEN(resident_kib() - half, -256 * 1024, 2 * 1024);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
-}
-
-static int open_descriptors(void) {
-  int count = 0;
-  DIR *files = opendir("/dev/fd");
-  if (files == NULL) return -1;
-  while (readdir(files) != NULL) count++;
-  closedir(files);
-  return count;
-}
-
-static int64_t allocated_bytes(void) {
-#ifndef __GLIBC_PREREQ
-#define __GLIBC_PREREQ(major, minor) 0
-#endif
-#if __GLIBC_PREREQ(2, 33)
-  return (int64_t)mallinfo2().uordblks;
-#else
-  return 0;
-#endif
 }
 
 static int threads_made, threads_ended;
@@ -112,12 +86,12 @@ OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   REQUIRE_OK(chime_set_thread_hooks(NULL, count_call, &threads_ended));
   REQUIRE_OK(chime_run_loop_current(&stays));
   loop_rounds(t, stays, loops / 4);
-  files = open_descriptors();
+  files = system_open_files();
   int64_t resident = resident_kib();
-  int64_t allocated = allocated_bytes();
+  int64_t allocated = system_allocated_bytes();
   loop_rounds(t, stays, loops);
-  EXPECT_EQ(open_descriptors(), files);
-  EXPECT_BETWEEN(allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
+  EXPECT_EQ(system_open_files(), files);
+  EXPECT_BETWEEN(system_allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
   if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_kib() - resident, -256 * 1024, 2 * 1024);
   EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));

@@ -6,8 +6,6 @@
  */
 #include "arguments.h"
 
-#include <signal.h>
-
 /* ---- Ids -------------------------------------------------------------------------------------------------------- */
 
 static void *other_threads_loop(void *argument) {
@@ -181,16 +179,10 @@ static void thread_ended(void *argument) { store((int *)argument, 1); }
 static void look_around(csuite *t, probe *p, const chime_tick *tick) {
   chime_run_loop_t current = 0;
   char name[32] = "";
-  sigset_t blocked;
-  FILE *comm = fopen("/proc/thread-self/comm", "r");
+  system_name_of_thread(name, sizeof name);
   pthread_setspecific(*(pthread_key_t *)p->user, &p->gate);
-  if (comm != NULL) {
-    if (fgets(name, sizeof name, comm) == NULL) name[0] = 0;
-    fclose(comm);
-    EXPECT_TEXT(name, "csuite.own\n");
-  }
-  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-  EXPECT(sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGALRM) == 1);
+  if (name[0] != 0) EXPECT_TEXT(name, "csuite.own");
+  EXPECT(system_blocks_signals());
   EXPECT_OK(chime_run_loop_current(&current));
   EXPECT_EQ(current, p->id);
   store(&p->flag, 1);

@@ -59,17 +59,16 @@ TEST(the_version_is_the_headers) {
   EXPECT_EQ(chime_version() & 255, CHIME_VERSION_PATCH);
 }
 
-static void check_clock(csuite *t, chime_clock clock, clockid_t system_clock, int64_t slack_ns) {
-  int64_t before = clock_ns(system_clock), now = 0, after;
+static void check_clock(csuite *t, chime_clock clock, int64_t (*system_clock)(void), int64_t slack_ns) {
+  int64_t before = system_clock(), now = 0, after;
+  if (before < 0) return;
   EXPECT_OK(chime_now(clock, &now));
-  after = clock_ns(system_clock);
+  after = system_clock();
   EXPECT_BETWEEN(now, before - slack_ns, after + slack_ns);
 }
 
-TEST(each_clock_has_the_zero_of_clock_gettime) {
-  check_clock(t, CHIME_CLOCK_MONOTONIC, CLOCK_MONOTONIC, 0);
-  check_clock(t, CHIME_CLOCK_WALL, CLOCK_REALTIME, CHIME_HOUR); /* it may be stepped meanwhile */
-#ifdef CLOCK_BOOTTIME
-  check_clock(t, CHIME_CLOCK_BOOTTIME, CLOCK_BOOTTIME, 0);
-#endif
+TEST(each_clock_has_the_zero_of_the_systems) {
+  check_clock(t, CHIME_CLOCK_MONOTONIC, system_monotonic_ns, 0);
+  check_clock(t, CHIME_CLOCK_WALL, system_wall_ns, CHIME_HOUR); /* it may be stepped meanwhile */
+  check_clock(t, CHIME_CLOCK_BOOTTIME, system_boottime_ns, 0);
 }

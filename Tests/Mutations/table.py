@@ -493,7 +493,7 @@ mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
          F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
-         ("Platform/Cancellation.swift", "  var state: CInt = 0\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  var state: CInt = 0\n"),
+         ("Platform/Cancellation.swift", "  let state = chime_defer_cancellation()\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  let state = chime_defer_cancellation()\n"),
          F("cancelled", "cancellation_pending"))
 
 # ---- Defects that were mended by reading -----------------------------------------------------------------------------

@@ -9,11 +9,14 @@
  * further cancellations have no effect on it, pthread_exit ends it again (and is caught again), and setuid and its like
  * pass it over.
  *
- * musl: a cleanup function that jumps back; see below.
+ * musl: a cleanup function that jumps back; see below. Windows: the end of a thread cannot be caught, and ends the process.
  */
 #ifndef CHIME_CALLBACK_GUARD_H
 #define CHIME_CALLBACK_GUARD_H
 #include <errno.h>
+#if defined(_WIN32)
+#include "callback_guard_windows.h"
+#else
 #include <pthread.h>
 #include <setjmp.h>
 
@@ -30,10 +33,7 @@
 #endif
 
 #include "thread_state.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "threads.h"
 
 /*
  * On a thread of Chime's own, cancellation is on inside the host's functions only, and one that is pending when such a
@@ -61,15 +61,14 @@ static inline void chime_host_ends(int before) {
  * Has the calling thread, one of libdispatch's, count as one of Chime's own until chime_return_thread. Gives what that takes.
  */
 static inline int chime_borrow_thread(void) {
-  int before = PTHREAD_CANCEL_DISABLE;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  int before = chime_defer_cancellation();
   chime_set_own_thread(1);
   return before;
 }
 static inline void chime_return_thread(int before) {
   if (!chime_is_own_thread()) return; /* a function has ended it */
   chime_set_own_thread(0);
-  pthread_setcancelstate(before, 0);
+  chime_restore_cancellation(before);
 }
 
 /* The function has ended the thread: no cancellation acts on it any more. */
@@ -209,6 +208,7 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
 
 #endif
+#endif
 
 static inline int chime_guarded_tick(void (*function)(const void *, void *), const void *tick, void *context) {
   CHIME_GUARDED_CALL(function(tick, context));
@@ -236,9 +236,5 @@ static inline int chime_call_function(void (*function)(void *), void *context) {
   errno = error;
   return ended;
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

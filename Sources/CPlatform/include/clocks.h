@@ -6,13 +6,20 @@
  *   boottime   CLOCK_BOOTTIME    CLOCK_MONOTONIC_RAW   mach_continuous_time: goes on
  *   wall       CLOCK_REALTIME    CLOCK_REALTIME        on macOS in whole microseconds
  *
+ *              Windows
+ *   monotonic  QueryUnbiasedInterruptTimePrecise   stands still while the system sleeps
+ *   boottime   QueryInterruptTimePrecise           goes on
+ *   wall       GetSystemTimePreciseAsFileTime      since 1970
+ *
  * (macOS's CLOCK_MONOTONIC goes on while the system sleeps, is slewed with the time of day, and has microseconds only.)
  */
 #ifndef CHIME_CLOCKS_H
 #define CHIME_CLOCKS_H
 
 #include <stdint.h>
+#if !defined(_WIN32)
 #include <time.h>
+#endif
 
 #pragma GCC visibility push(hidden)
 
@@ -25,6 +32,13 @@ static inline int64_t chime_clock_now(int32_t clock) { return (int64_t)clock_get
 
 /* The first tick of mach_absolute_time (or mach_continuous_time) at which the clock shows so many nanoseconds or more. */
 uint64_t chime_mach_ticks(int64_t nanoseconds);
+#elif defined(_WIN32)
+/* Numbers as Linux has them. */
+static inline int32_t chime_monotonic_clock(void) { return 1; }
+static inline int32_t chime_boottime_clock(void) { return 7; }
+static inline int32_t chime_wall_clock(void) { return 0; }
+
+int64_t chime_clock_now(int32_t clock);
 #else
 static inline int32_t chime_monotonic_clock(void) { return CLOCK_MONOTONIC; }
 static inline int32_t chime_boottime_clock(void) { return CLOCK_BOOTTIME; }

@@ -17,8 +17,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -26,22 +24,14 @@
 enum { CHIME_MEMORY_LARGEST = 2032 };
 
 /* Zeroed pages that cost nothing before they are written; NULL: none. LeakSanitizer, where it is part of the program, looks
-   for pointers in them. */
+   for pointers in them. They are given back as a whole. */
 void *chime_memory_map_uncounted(size_t bytes);
+void chime_memory_unmap_uncounted(void *memory, size_t bytes);
 
-/* Lets the system have whole pages, whose contents go. (pages_linux.c, pages_darwin.c) */
-void chime_memory_give_pages(void *first, size_t bytes);
+/* Lets the system have the whole pages inside, whose contents go. */
+void chime_memory_discard(void *memory, size_t bytes);
 
-/* Mapped pages begin, and end, to be Chime's: for tools that look for pointers. (pages_linux.c, pages_darwin.c) */
-void chime_memory_pages_begin(const void *first, size_t bytes);
-void chime_memory_pages_end(const void *first, size_t bytes);
-
-/* chime_memory_give_pages for the pages inside. */
-static inline void chime_memory_discard(void *memory, size_t bytes) {
-  uintptr_t page = (uintptr_t)getpagesize();
-  uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1), end = ((uintptr_t)memory + bytes) & ~(page - 1);
-  if (first < end) chime_memory_give_pages((void *)first, end - first);
-}
+size_t chime_page_size(void);
 
 /* Counts bytes as held, unless the limit forbids it; takes them off. */
 int chime_memory_take_account(size_t bytes);

@@ -1,25 +1,16 @@
 /*
- * platform.h - what Chime needs of the system: the headers of libc, and functions for what Swift cannot import
- * from them (macros that cast, variadic functions, what needs _GNU_SOURCE, which would change other modules' types).
+ * platform.h - what Chime needs of the system: C's own headers, and functions for all else. No other header of CPlatform
+ * that Swift reads includes one of the system's, but those of locks and clocks, a file a system.
  */
 #ifndef CHIME_PLATFORM_H
 #define CHIME_PLATFORM_H
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/types.h>
-#include <time.h>
-#include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -43,8 +34,9 @@ static inline void chime_compiler_barrier(void) { __asm__ volatile("" ::: "memor
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }
 
-static inline int chime_open(const char *path, int flags) { return open(path, flags); }
-static inline int chime_fcntl(int file, int command, int argument) { return fcntl(file, command, argument); }
+/* Whether an error number says that something is not permitted; that there is no memory. */
+bool chime_is_error_of_permission(int error);
+bool chime_is_error_of_memory(int error);
 
 /* The base of the loaded file that contains an address; NULL: there is none. */
 void *chime_file_of(const void *address);
@@ -54,6 +46,12 @@ void chime_stay_loaded(const void *address);
 
 /* An environment variable's value; NULL also in a program that runs with more rights than its user has. */
 const char *chime_getenv(const char *name);
+
+/* Fills memory with what nobody can foresee; false: the system has nothing of that kind. */
+bool chime_fill_at_random(void *bytes, size_t count);
+
+/* The process's number. */
+int64_t chime_process_number(void);
 
 /* Words to stderr, without stdio. */
 void chime_write_error(const char *text, size_t length);

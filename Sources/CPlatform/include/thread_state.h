@@ -24,9 +24,9 @@
 /* What the system calls the calling thread, and tools show: for people. */
 int64_t chime_system_thread(void);
 
-#if defined(__APPLE__)
-/* Thread-local variables are reached by a call there anyway, and by none that Swift, told of no operating system, gets
-   right. So these are functions, of thread_state_darwin.c. */
+#if defined(__APPLE__) || defined(_WIN32)
+/* Thread-local variables are reached by a call on Apple's systems anyway, and by none that Swift, told of no operating system,
+   gets right. So these are functions, of thread_state_darwin.c and thread_state_windows.c. */
 void *chime_thread_state(void);
 void chime_set_thread_state(void *state);
 int chime_is_own_thread(void);

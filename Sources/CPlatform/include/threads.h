@@ -1,16 +1,35 @@
 /*
- * threads.h - threads, locks, conditions and thread-specific keys: POSIX where systems agree (threads.c), and one file a
- * system (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
+ * threads.h - threads, locks, conditions and thread-specific keys: POSIX where systems agree (threads_posix.h, .c), and one
+ * file a system (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
+ * Windows has its own.
+ *
+ * The types, and what is called often, stand in threads_posix.h, where they are inline, and in threads_windows.h:
+ *
+ *     void chime_thread_join(uintptr_t thread)
+ *     void chime_yield(void)                      others that are ready go first
+ *     void chime_rest(uint32_t microseconds)      a cancellation point
+ *     int chime_key_create(uint32_t *key, void (*destructor)(void *))
+ *                                                 a key whose destructor is called with each thread's value when that thread
+ *                                                 ends; 0 or an error number
+ *     int chime_key_set(uint32_t key, const void *value)
+ *     int chime_defer_cancellation(void)          a cancellation of the calling thread waits; gives the state before
+ *     void chime_restore_cancellation(int state)
+ *     bool chime_is_last_thread(void)             the process ends, and the system has ended all other threads already
+ *     chime_lock                                  void chime_lock_init_plain(chime_lock *), _destroy, _take, _give; bool _try
+ *     chime_condition                             void chime_condition_destroy(chime_condition *), _signal, _broadcast,
+ *                                                 _wait(chime_condition *, chime_lock *)
+ *     chime_life                                  what a thread holds as long as it lives
  */
 #ifndef CHIME_THREADS_H
 #define CHIME_THREADS_H
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <unistd.h>
+#if defined(_WIN32)
+#include "threads_windows.h"
+#else
+#include "threads_posix.h"
+#endif
 
 #pragma GCC visibility push(hidden)
 
@@ -21,23 +40,6 @@
  * which calls a host's functions, has 8 MiB of address space for its stack, whatever the C library gives.
  */
 int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument);
-static inline void chime_thread_join(uintptr_t thread) { pthread_join((pthread_t)thread, 0); }
-
-/* Others that are ready go first. */
-static inline void chime_yield(void) { sched_yield(); }
-/* A cancellation point. */
-static inline void chime_rest(uint32_t microseconds) { usleep(microseconds); }
-
-/* A key whose destructor is called with each thread's value when that thread ends. 0 or an error number. */
-static inline int chime_key_create(uint32_t *key, void (*destructor)(void *)) {
-  pthread_key_t made;
-  int error = pthread_key_create(&made, destructor);
-  if (error == 0) *key = (uint32_t)made;
-  return error;
-}
-static inline int chime_key_set(uint32_t key, const void *value) {
-  return pthread_setspecific((pthread_key_t)key, value);
-}
 
 /*
  * What a thread of Chime's own calls first: it can be cancelled inside the host's functions only (callback_guard.h).
@@ -52,50 +54,25 @@ bool chime_take_cancellation(void);
 
 /* ---- Locks and conditions --------------------------------------------------------------------------------------- */
 
-typedef struct chime_lock {
-  pthread_mutex_t mutex;
-} chime_lock;
-
-/* With priority inheritance, where the system has it; but not in a forked child, where libc, after a fork that was not its
-   own, takes the thread for its parent's. There it may stand over a lock whose holder is gone. */
+/* With priority inheritance, where the system has it (chime_lock_init_plain: without, wherever it is); but not in a forked
+   child, where libc, after a fork that was not its own, takes the thread for its parent's. There it may stand over a lock
+   whose holder is gone. */
 void chime_lock_init(chime_lock *lock);
-/* Without, wherever it is. */
-static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
-static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
-static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
-static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }
-/* The same for a lock that others take again and again, each for a moment: with some patience before the thread sleeps. */
+/* chime_lock_take for a lock that others take again and again, each for a moment: with some patience before the thread
+   sleeps. */
 void chime_lock_take_busy(chime_lock *lock);
-static inline void chime_lock_give(chime_lock *lock) { pthread_mutex_unlock(&lock->mutex); }
-
-typedef struct chime_condition {
-  pthread_cond_t condition;
-} chime_condition;
+/* chime_lock_take that gives up after so many nanoseconds, by whatever clock; 0: locked. */
+int chime_lock_take_within(chime_lock *lock, int64_t nanoseconds);
 
 /* On the monotonic clock. */
 void chime_condition_init(chime_condition *condition);
-static inline void chime_condition_destroy(chime_condition *condition) { pthread_cond_destroy(&condition->condition); }
-static inline void chime_condition_wait(chime_condition *condition, chime_lock *lock) {
-  pthread_cond_wait(&condition->condition, &lock->mutex);
-}
 /* Until a time on the monotonic clock. May return earlier. */
 void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time);
-static inline void chime_condition_signal(chime_condition *condition) { pthread_cond_signal(&condition->condition); }
-static inline void chime_condition_broadcast(chime_condition *condition) {
-  pthread_cond_broadcast(&condition->condition);
-}
 
-/* pthread_mutex_lock that gives up after so many nanoseconds, by whatever clock; 0: locked. */
-int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds);
-
-/* A lock that a thread holds as long as it lives, which tells others that it has ended, where the system can say so. */
-typedef struct chime_life {
-  pthread_mutex_t mutex;
-} chime_life;
-/* By the thread. */
+/* A thread's chime_life tells others that it has ended, where the system can say so. By the thread: */
 void chime_life_begin(chime_life *life);
 void chime_life_end(chime_life *life);
-/* By another: the thread has ended without chime_life_end. */
+/* By another: whether the thread has ended without chime_life_end. */
 bool chime_life_is_over(chime_life *life);
 
 /* ---- What a thread is ------------------------------------------------------------------------------------------- */
@@ -103,7 +80,7 @@ bool chime_life_is_over(chime_life *life);
 bool chime_is_main_thread(void);
 
 /* Of the calling thread. The timer slack: how much later than asked for the system may let it run. */
-void chime_set_timer_slack(unsigned long nanoseconds);
+void chime_set_timer_slack(uint64_t nanoseconds);
 /* Binds it to processors, a bit for each; 0 or an error number. chime_can_set_affinity: whether the system does that. */
 bool chime_can_set_affinity(void);
 int chime_set_affinity(uint64_t processors);

@@ -8,9 +8,8 @@ package func withoutCancellation<Result>(_ call: () -> Result) -> Result { witho
 /// The same for a call that calls the host's functions, which can be cancelled as the host has set it.
 @inline(__always)
 package func withoutCancellation<Result>(_ call: (HostCancellation) -> Result) -> Result {
-  var state: CInt = 0
-  unsafe pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), &state)
-  defer { pthread_setcancelstate(state, nil) }
+  let state = chime_defer_cancellation()
+  defer { chime_restore_cancellation(state) }
   return call(HostCancellation(state: state))
 }
 
@@ -20,8 +19,8 @@ package struct HostCancellation {
 
   /// Runs a function of the host's.
   package func allow(_ function: () -> Void) {
-    pthread_setcancelstate(state, nil)
+    chime_restore_cancellation(state)
     function()
-    pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), nil)
+    _ = chime_defer_cancellation()
   }
 }

@@ -12,36 +12,21 @@ package enum Descriptors: ProcessState {
 
   /// Whether that many could be opened now. Other threads may take them in the meantime.
   package static func areLeft(_ count: Int) -> Bool {
-    var opened: [Int32] = []
-    defer { for descriptor in opened { close(descriptor) } }
-    for _ in 0..<count {
-      let descriptor = unsafe chime_open("/dev/null", O_RDONLY | O_CLOEXEC)
-      guard descriptor >= 0 else {
-        _ = Status.resource.because("%n file descriptors could not be opened: %e", Int64(count), Int64(Errno.current))
-        return false
-      }
-      opened.append(descriptor)
-    }
-    return true
+    let error = chime_open_for_a_moment(Int32(clamping: count))
+    if error == 0 { return true }
+    _ = Status.resource.because("%n file descriptors could not be opened: %e", Int64(count), Int64(error))
+    return false
   }
 
   /// Waits until one of two descriptors can be read, a signal comes, or `timeout` nanoseconds (rounded up to
   /// milliseconds) are over; `Int64.max` for no end. A negative descriptor is passed over. True if the second can.
   @discardableResult
   static func wait(_ first: Int32, _ second: Int32 = -1, timeout: Int64 = .max) -> Bool {
-    var files = (
-      pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)
-    )
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     let saved = Errno.current
     defer { Errno.current = saved }
     return withoutCancellation {
-      unsafe withUnsafeMutableBytes(of: &files) { bytes in
-        // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
-        guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
-        return unsafe poll(entries, 2, timeout == .max ? -1 : Int32(clamping: milliseconds)) > 0
-          && entries[1].revents != 0
-      }
+      chime_wait_for_files(first, second, timeout == .max ? -1 : Int32(clamping: milliseconds))
     }
   }
 

@@ -8,7 +8,7 @@ package enum Errno {
   }
 
   /// Whether an error number says that something is not permitted.
-  static func isOfPermission(_ error: CInt) -> Bool { error == EACCES || error == EPERM || error == EROFS }
+  static func isOfPermission(_ error: CInt) -> Bool { chime_is_error_of_permission(error) }
   /// Whether it says that there is no memory.
-  static func isOfMemory(_ error: CInt) -> Bool { error == ENOMEM }
+  static func isOfMemory(_ error: CInt) -> Bool { chime_is_error_of_memory(error) }
 }

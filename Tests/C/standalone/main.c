@@ -8,29 +8,19 @@
  * Prints `ok NAME`, `FAILED NAME: message` or `skipped NAME: why` for each, and last `N passed, N failed, N skipped`.
  * Exits with 1 when a test failed. A test that takes longer than CSUITE_PATIENCE seconds (300) ends the program.
  */
-#define _POSIX_C_SOURCE 200809L
-
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "csuite.h"
+#include "system.h"
 
 static int counts[3]; /* of each result */
 static const char *running;
 
-static void write_text(const char *text) {
-  if (write(STDOUT_FILENO, text, strlen(text)) < 0) return;
-}
-
 static void give_up(int number) {
   (void)number;
-  write_text("FAILED ");
-  write_text(running);
-  write_text(": it does not end\n");
-  _exit(1);
+  system_give_up("FAILED ", running, ": it does not end\n");
 }
 
 static unsigned patience(void) {
@@ -43,9 +33,9 @@ static void run(int i) {
   static const char *const results[] = {"ok", "FAILED", "skipped"};
   char message[2048];
   running = csuite_name(i);
-  alarm(patience());
+  system_watch(patience(), give_up);
   int result = csuite_run(i, message, sizeof message);
-  alarm(0);
+  system_watch(0, give_up);
   counts[result]++;
   printf("%s %s%s%s\n", results[result], running, message[0] == 0 ? "" : ": ", message);
   fflush(stdout);
@@ -64,7 +54,6 @@ static void run_by_name(const char *name) {
 
 int main(int argc, char **argv) {
   int list = argc == 2 && strcmp(argv[1], "--list") == 0, count = csuite_count_all();
-  signal(SIGALRM, give_up);
   for (int i = 1; i < argc && !list; i++) run_by_name(argv[i]);
   for (int n = 0; n < count && (argc == 1 || list); n++) {
     int i = (csuite_count() + n) % count; /* those first that look at the whole process */

@@ -1,8 +1,11 @@
-/* forks.c - see forks.h. */
+#if !defined(_WIN32)
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "forks.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "memory.h"
 
@@ -36,12 +39,12 @@ static bool is_emptied_by_hand(void *memory, size_t bytes) {
 void *chime_map_emptied(size_t bytes) {
   void *memory = chime_memory_map_uncounted(bytes);
   if (memory == 0 || chime_empty_in_child(memory, bytes) || is_emptied_by_hand(memory, bytes)) return memory;
-  munmap(memory, bytes);
+  chime_memory_unmap_uncounted(memory, bytes);
   return 0;
 }
 
 bool chime_watch_forks(void) {
-  uint32_t *watched = chime_map_emptied((size_t)getpagesize());
+  uint32_t *watched = chime_map_emptied(chime_page_size());
   if (watched == 0) return false;
   *watched = unwatched_mark;
   __atomic_store_n(&mark_of_chime, watched, __ATOMIC_RELEASE);
@@ -51,3 +54,4 @@ bool chime_watch_forks(void) {
 uint32_t chime_next_mark(void) { return latest_mark + 1; }
 
 void chime_mark_child(void) { __atomic_store_n(mark_of_chime, ++latest_mark, __ATOMIC_SEQ_CST); }
+#endif

@@ -1,0 +1,18 @@
+/* pages_posix.h - what pages_posix.c asks of pages_linux.c and pages_darwin.c. */
+#ifndef CHIME_PAGES_POSIX_H
+#define CHIME_PAGES_POSIX_H
+
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Lets the system have whole pages, whose contents go. */
+void chime_memory_give_pages(void *first, size_t bytes);
+
+/* Mapped pages begin, and end, to be Chime's: for tools that look for pointers. */
+void chime_memory_pages_begin(const void *first, size_t bytes);
+void chime_memory_pages_end(const void *first, size_t bytes);
+
+#pragma GCC visibility pop
+
+#endif
