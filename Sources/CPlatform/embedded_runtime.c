@@ -42,11 +42,3 @@ HIDDEN __attribute__((noreturn, noinline)) void chime_trap(void) {
   chime_write_error("\n", 1);
   abort();
 }
-
-/* Globals that are made by the first who asks are made when the library is loaded: no two threads meet there, and no fork
-   comes between. */
-void library_of_chime_was_loaded(void);
-__attribute__((constructor)) static void load(void) {
-  library_of_chime_was_loaded();
-  chime_stay_loaded((const void *)&library_of_chime_was_loaded);
-}

@@ -10,3 +10,13 @@ const void *chime_main_queue_key(void) { return &keys[1]; }
 
 bool chime_is_error_of_permission(int error) { return error == EACCES || error == EPERM || error == EROFS; }
 bool chime_is_error_of_memory(int error) { return error == ENOMEM; }
+
+/*
+ * Globals that are made by the first who asks are made when the library, or the program that it is part of, is loaded: no
+ * two threads meet there, and no fork comes between.
+ */
+void library_of_chime_was_loaded(void);
+__attribute__((constructor)) static void load(void) {
+  library_of_chime_was_loaded();
+  chime_stay_loaded((const void *)&library_of_chime_was_loaded);
+}

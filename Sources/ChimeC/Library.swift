@@ -125,7 +125,3 @@ public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
     return unsafe TraceFile.begin(path)
   }
 }
-
-/// Called when the dynamic linker loads the library; not part of the interface.
-@_cdecl("library_of_chime_was_loaded")
-public func library_of_chime_was_loaded() { Fork.makeGlobals() }

@@ -15,7 +15,7 @@ declaration = re.compile(r"^( *)(?:[@\w()]+ )*(?:enum|struct|class|actor|extensi
 
 
 def list_of_fork():
-    text = (core / "Threads/Fork.swift").read_text()
+    text = (core / "Process/Fork+Variables.swift").read_text()
     return re.findall(r"^ +step\.take\(in: (\w+)\.self\)$", text, re.MULTILINE)
 
 

@@ -52,20 +52,20 @@ BATCH = "Queue/Batch.swift"
 CLOSING = "Queue/QueueCore+Closing.swift"
 DELIVERY = "Queue/QueueCore+Delivery.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
-HOST = "Queue/QueueCore+Host.swift"
+HOST = "Drivers/QueueCore+Host.swift"
 HOST_DRIVER = "Drivers/HostDriver.swift"
 SNAPSHOT = "Slot/Snapshot.swift"
 MACHINE = "Drivers/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 PASS_LOCK = "Queue/PassLock.swift"
 DIRECT = "Timer/TimerRef+Direct.swift"
-READY = "Queue/ReadyItem.swift"
+READY = "Slot/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
-SLOTS = "Queue/QueueControlBlock+Slots.swift"
-TARGET = "Objects/TimerTarget.swift"
-TIMER = "Timer/TimerRef.swift"
+SLOTS = "Slot/QueueControlBlock+Slots.swift"
+TARGET = "Slot/TimerTarget.swift"
+TIMER = "Slot/TimerRef.swift"
 VIRTUAL_DRIVER = "Drivers/VirtualDriver.swift"
-WAITS = "Threads/WaitRegistry.swift"
+WAITS = "Queue/WaitRegistry.swift"
 WATCHING = "Drivers/HostDriver+Watching.swift"
 WHEEL = "Wheel/Wheel.swift"
 
@@ -81,7 +81,7 @@ mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over co
          (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
          I("a handler that waits for one whose sync is over"))
 mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
-         ("Threads/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
+         ("Queue/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
          (WAITS, "  static func queueEnded(_ core: QueueCore) {\n", "  static func queueEnded(_ core: QueueCore) {\n    if BROKEN { return }\n"),
@@ -90,16 +90,16 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
          ("Slot/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
-         ("Timer/Transition.swift", "case .activate: self = state.isAtRest ?",
+         ("Basics/Transition.swift", "case .activate: self = state.isAtRest ?",
           "case .activate: self = state.isAtRest || BROKEN && state == .suspended ?"),
          C("the_row_of_suspended"), W("TransitionTests"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
-         ("Timer/Transition.swift", "case .resume: self = state == .suspended ?",
+         ("Basics/Transition.swift", "case .resume: self = state == .suspended ?",
           "case .resume: self = state == .suspended || BROKEN && state == .running ?"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
-         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return callerIsInside }\n    guard passLock.takeSoon()",
-          "    if !BROKEN, ThreadState.frames.holds(control) { return callerIsInside }\n    guard passLock.takeSoon()"),
+         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n    guard passLock.takeSoon()",
+          "    if !BROKEN, ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n    guard passLock.takeSoon()"),
          C("a_nested_advance_would_deadlock"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
@@ -120,8 +120,8 @@ mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while th
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
-mutation("tick-rounds-down", "3", "Wheel.tick", "rounds down",
-         (WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
+mutation("tick-rounds-down", "3", "WheelTicks.tick", "rounds down",
+         ("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
          [(BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
@@ -130,8 +130,8 @@ mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compar
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
          C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
-mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
-         [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
+mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
+         [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
           (BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
           (DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
            "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
@@ -145,10 +145,10 @@ mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared the
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
          C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
-         ("Wheel/Placement.swift", "deadline.saturatingAdd(leeway)", "deadline.saturatingAdd(BROKEN ? 2 * leeway : leeway)"),
+         ("Slot/Placement.swift", "deadline.saturatingAdd(leeway)", "deadline.saturatingAdd(BROKEN ? 2 * leeway : leeway)"),
          C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
-         ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
+         ("Slot/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DELIVERY, "        isDelay\n        ? now.saturatingAdd(slot.period)",
@@ -190,10 +190,10 @@ mutation("function-of-another-round", "8", "Functions.remove", "a function that 
           "      if !BROKEN, function.round != waiting.round { return }\n"),
          I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         ("Queue/Functions.swift", "    function?(context)\n    finalizer?(context)\n", "    function?(context)\n    if !BROKEN { finalizer?(context) }\n"),
+         ("Queue/Functions.swift", "    function(context)\n    finalizer?(context)\n", "    function(context)\n    if !BROKEN { finalizer?(context) }\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
+         ("Slot/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
           "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n    let entries = state.withLock { $0.entries }\n"),
          C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
@@ -207,17 +207,17 @@ mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does 
          (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
          C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
-         ("Slot/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
+         ("Basics/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
            "ids_of_one_kind_are_refused"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
-         ("Threads/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
+         ("Slot/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "control.pinned { control.id == id ? body() : nil }", "control.pinned { BROKEN || control.id == id ? body() : nil }"),
          I("jump of a queue"))
 mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
-         ("Queue/QueueControlBlock.swift", "    while isPinned {", "    while !BROKEN, isPinned {"), I("jump of a queue"))
+         ("Slot/QueueControlBlock.swift", "    while isPinned {", "    while !BROKEN, isPinned {"), I("jump of a queue"))
 mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
          (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
@@ -253,7 +253,7 @@ mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew k
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant {",
+         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant {",
           "if passesHere == QueueCore.passesPerInstant, !BROKEN {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
@@ -273,7 +273,7 @@ mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the fro
            "      if BROKEN { return (placed, entry.slot) }\n      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          C("entries_that_overtake_each_other"))
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
-         (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
+         (WHEEL, "if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
          ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n    sideRecord.end()\n",
@@ -283,7 +283,7 @@ mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are 
          (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
-         ("Threads/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
+         ("Slot/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
          F("thread_end", "caches_of_1000_threads"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
          (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
@@ -292,7 +292,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
 mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark empty",
-         ("Threads/Fork.swift", "{ chime_fork_mark() }", "{ BROKEN ? 1 : chime_fork_mark() }"),
+         ("Platform/Fork.swift", "{ chime_fork_mark() }", "{ BROKEN ? 1 : chime_fork_mark() }"),
          F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "is_own", "says true",
          [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
@@ -318,23 +318,23 @@ mutation("close-while-busy", "16", "closeIfPossible", "does not look whether som
          (CLOSING, "    guard isIdle, !control.isLimited", "    guard BROKEN || isIdle, !control.isLimited"),
          I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
-         ("Slot/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
+         ("Basics/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
-         ("Slot/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
+         ("Basics/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
          C("a_timer_that_never_comes_can_be_ended", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
-         ("Slot/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
+         ("Basics/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
 mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
-         (TIMER, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
+         (SNAPSHOT, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
           "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
-         (TIMER, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
+         (SNAPSHOT, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
           "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
@@ -397,7 +397,7 @@ mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same wher
          (TIMER, "    sideRecord.generationHigh &+= 1\n", "    if !BROKEN || mayFail { sideRecord.generationHigh &+= 1 }\n"),
          I("queries beside suspend"))
 mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on a virtual queue activations are counted by thread",
-         ("Queue/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
+         ("Slot/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
          [("../CPlatform/thread_state_linux.c", '#include "thread_state.h"\n', '#include "thread_state.h"\n#include "platform.h"\n#include <pthread.h>\n'),
@@ -471,7 +471,7 @@ mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused 
           "      guard let sideRecord = slot.makeSideRecord() else {\n        if BROKEN {\n          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n        throw Memory.refusal\n      }\n"),
          F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
-         ("Objects/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
+         ("Slot/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
           "      guard state.canChange else {\n        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n        return (Memory.refusal, nil)\n      }\n      let entry"),
          F("allocations", "chime_timer_add_handler"))
 mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
@@ -482,12 +482,12 @@ mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Timer/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
+         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
            "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n    }\n"),
-          ("Timer/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
+          ("Slot/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
          F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
-         ("Threads/ThreadEnd.swift", "    if thread.hasEnded { goOn() }\n    return result", "    if thread.hasEnded, !BROKEN { goOn() }\n    return result"),
+         ("Slot/ThreadEnd.swift", "    if thread.hasEnded { goOn() }\n    return result", "    if thread.hasEnded, !BROKEN { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
@@ -586,35 +586,35 @@ mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and
 # ---- The pool ----------------------------------------------------------------------------------------------------------
 
 mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a turn is forgotten",
-         ("Threads/PoolState.swift", "if !item.wants.isEmpty { want(item, [], now) }",
+         ("Pool/PoolState.swift", "if !item.wants.isEmpty { want(item, [], now) }",
           "if !item.wants.isEmpty, !BROKEN { want(item, [], now) }"),
          I("a turn given up beside a wake"))
 
 mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
-         ("Threads/PoolState.swift", "    isRung = false\n    while let item",
+         ("Pool/PoolState.swift", "    isRung = false\n    while let item",
           "    if !BROKEN { isRung = false }\n    while let item"),
          I("the last thread goes to sleep beside a bell"), C("a_storm_of_calls_on_a_serial_queue"))
 
 mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
-         ("Threads/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
+         ("Pool/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
           "      if !BROKEN { state.look(now) }"),
          I("sync takes a free turn beside a wake"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
-         ("Threads/PoolState.swift", "      || now - Pool.patience >= lastEnd", "      || !BROKEN && now - Pool.patience >= lastEnd"),
+         ("Pool/PoolState.swift", "      || now - Pool.patience >= lastEnd", "      || !BROKEN && now - Pool.patience >= lastEnd"),
          F("pool", "handlers_that_never_return"), I("a handler that stays beside the timers of other queues"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
-         ("Threads/PoolState.swift", "guard noneCanWait, threads < mostThreads, now",
+         ("Pool/PoolState.swift", "guard noneCanWait, threads < mostThreads, now",
           "guard noneCanWait, threads < (BROKEN ? 2 : mostThreads), now"),
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
-         ("Threads/PoolState.swift", "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
+         ("Pool/PoolState.swift", "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
-         ("Threads/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
+         ("Pool/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
           "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"), F("pool", "a_lower_class_beside_busy_ones"))
 

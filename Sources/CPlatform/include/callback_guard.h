@@ -38,24 +38,29 @@
 /*
  * On a thread of Chime's own, cancellation is on inside the host's functions only, and one that is pending when such a
  * function ends acts there: it is that function's, and the next one need not end for it. What such a function sets is
- * gone when it has ended.
+ * gone when it has ended. Not inlined: other threads' calls would save registers for them.
  */
-static inline int chime_host_begins(void) {
-  int before = PTHREAD_CANCEL_DISABLE;
-  if (chime_is_own_thread()) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+static __attribute__((noinline, unused)) int chime_host_begins(void) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
   return before;
 }
-static inline void chime_host_ends(int before) {
+static __attribute__((noinline, unused)) void chime_host_ends(int before) {
   if (!chime_is_own_thread()) return;
   pthread_testcancel();
   pthread_setcancelstate(before, 0);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);
 }
 #define CHIME_HOST_CALL(call) \
-  const int chime_before = chime_host_begins(); \
-  call; \
-  chime_ended = 2; \
-  chime_host_ends(chime_before)
+  if (chime_is_own_thread()) { \
+    const volatile int chime_before = chime_host_begins(); \
+    call; \
+    chime_ended = 2; \
+    chime_host_ends(chime_before); \
+  } else { \
+    call; \
+    chime_ended = 2; \
+  }
 
 /*
  * Has the calling thread, one of libdispatch's, count as one of Chime's own until chime_return_thread. Gives what that takes.
@@ -121,7 +126,7 @@ typedef union chime_guard_buffer {
     longjmp(chime_frame, 1); \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
-  CHIME_HOST_CALL(call); \
+  CHIME_HOST_CALL(call) \
   __pthread_unregister_cancel(&chime_buffer.end); \
   return 0
 #else
@@ -134,7 +139,7 @@ typedef union chime_guard_buffer {
     return chime_host_has_ended(), chime_ended; \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
-  CHIME_HOST_CALL(call); \
+  CHIME_HOST_CALL(call) \
   __pthread_unregister_cancel(&chime_buffer.end); \
   return 0
 #endif
@@ -162,7 +167,7 @@ static inline void chime_guard_caught(void *frame) { longjmp(*(jmp_buf *)frame, 
   jmp_buf chime_frame; \
   if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return chime_host_has_ended(), chime_ended; \
   pthread_cleanup_push(chime_guard_caught, &chime_frame); \
-  CHIME_HOST_CALL(call); \
+  CHIME_HOST_CALL(call) \
   pthread_cleanup_pop(0); \
   return 0
 
@@ -192,7 +197,7 @@ static inline void chime_guard_caught(void *frame) { _longjmp(*(jmp_buf *)frame,
     return chime_host_has_ended(), chime_ended; \
   } \
   pthread_self()->__cleanup_stack = &chime_handler; \
-  CHIME_HOST_CALL(call); \
+  CHIME_HOST_CALL(call) \
   pthread_self()->__cleanup_stack = chime_outer; \
   return 0
 

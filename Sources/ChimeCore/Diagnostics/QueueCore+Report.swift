@@ -136,3 +136,13 @@ extension Snapshot {
     return tickLimit == 0 ? missed : min(missed, tickLimit - min(tickLimit, dueCount + 1))
   }
 }
+
+extension QueueCounters {
+  func read(into statistics: inout QueueStatistics) {
+    statistics.passes = passes.load(ordering: .relaxed)
+    statistics.emptyPasses = emptyPasses.load(ordering: .relaxed)
+    statistics.merged = merged.load(ordering: .relaxed)
+    statistics.missed = missed.load(ordering: .relaxed)
+    for i in 0..<QueueCounters.buckets { unsafe statistics.lateness[i] = late[i].load(ordering: .relaxed) }
+  }
+}

@@ -15,7 +15,7 @@ package enum TraceFile {
       if Errno.isOfMemory(error) { return Memory.refusal }
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
-    Trace.fileHasChanged()
+    Trace.fileHasChanged(file)
     QueueControlBlocks.forEachID { id in
       guard let core = QueueCore.find(id) else { return }
       put(core)
@@ -31,9 +31,8 @@ package enum TraceFile {
   /// Ends the file; what has happened before is in it. Ignored when none is being written.
   package static func end() -> Status {
     if Fork.isChild { return .inChild }
-    Fork.makeGlobals()
     let wasOpen = withoutCancellation { chime_trace_end() } != 0
-    Trace.fileHasChanged()
+    Trace.fileHasChanged(file)
     return wasOpen ? .ok : .ignored
   }
 
@@ -46,9 +45,13 @@ package enum TraceFile {
     unsafe text.withCString { unsafe chime_write_error($0, text.utf8.count) }
   }
 
+  private static var file: Trace.File {
+    Trace.File(put: { put($0) }, putQueue: { if let core = $0.core { put(core) } })
+  }
+
   /// A queue was made.
   @inline(never)
-  static func put(_ core: QueueCore) {
+  private static func put(_ core: QueueCore) {
     var event = chime_trace_event()
     event.kind = Int32(CHIME_TRACE_QUEUE)
     event.queue = core.id
@@ -58,7 +61,7 @@ package enum TraceFile {
   }
 
   /// What the trace reports.
-  static func put(_ record: TickRecord) {
+  private static func put(_ record: TickRecord) {
     guard let timer = TimerRef(record.timer), let core = timer.control.core else { return }
     put(timer, core, kind: record.kind, record: record)
     guard record.kind == Trace.Event.activated.rawValue, let snapshot = timer.snapshot, snapshot.hasShortInterval

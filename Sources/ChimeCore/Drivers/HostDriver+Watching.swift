@@ -81,31 +81,3 @@ extension HostDriver {
     }
   }
 }
-
-extension QueueControlBlock {
-  /// See `QueueControlBlockStorage.watched`.
-  var watched: UInt32 {
-    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
-  }
-
-  /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
-  /// that is watched (P5, Sources/README.md).
-  @inline(__always)
-  func noteEnd(of slot: TimerSlot) {
-    if isWatching(slot) { wakeRunner(watching: slot.index &+ 1) }
-  }
-
-  @inline(__always)
-  func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
-
-  /// The timer that was watched has ended, and nobody has looked since (P5b, Sources/README.md).
-  static var watchedEnded: UInt32 { .max }
-
-  @inline(never)
-  private func wakeRunner(watching slot: UInt32) {
-    let result = unsafe storage.pointee.watched.compareExchange(
-      expected: slot, desired: QueueControlBlock.watchedEnded, ordering: .sequentiallyConsistent)
-    if result.exchanged { wakeHost() }
-  }
-}

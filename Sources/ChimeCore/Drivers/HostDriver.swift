@@ -54,4 +54,13 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
   }
   var takesSync: Bool { false }
   var mayNeverRun: Bool { true }
+  var isOfHost: Bool { true }
+}
+
+extension HostDriver {
+  @inline(never)
+  var isBoundElsewhere: Status {
+    Status.wrongThread.because(
+      "queue is bound to thread %n, which created it, and this is thread %n", systemThread, chime_system_thread())
+  }
 }

@@ -4,17 +4,7 @@ import Synchronization
 /// reads the descriptor and sets the timer. Whoever closes the queue takes the descriptor away, waits for the pins, and
 /// closes it. So a late waker never touches a descriptor that the host has opened since (P7, Sources/README.md).
 extension QueueControlBlock {
-  var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
-
   func openHost(_ file: Int32) { unsafe storage.pointee.hostFile.store(file, ordering: .sequentiallyConsistent) }
-
-  /// Makes the descriptor readable. Async-signal-safe.
-  func wakeHost() {
-    pinned {
-      let file = hostFile
-      if file >= 0 { TimerFile.wake(file) }
-    }
-  }
 
   func closeHost() {
     let file = unsafe storage.pointee.hostFile.exchange(-1, ordering: .sequentiallyConsistent)

@@ -130,3 +130,18 @@ struct Batch {
     return room
   }
 }
+
+extension TimerSlot {
+  /// The key by which a pending callback is ordered: registration and cancel callbacks first, an extra tick by the time
+  /// at which it was requested.
+  func pendingCallbackTime() -> Int64 {
+    let timer = TimerRef(slot: self, version: version)
+    // The side record belongs to the writer.
+    guard let word = timer.beginWriting() else { return .min }
+    defer { timer.abandonWriting(word) }
+    if let sideRecord, sideRecord.own.pendingCallbacks == 0, sideRecord.own.firePending {
+      return sideRecord.own.fireTime
+    }
+    return .min
+  }
+}

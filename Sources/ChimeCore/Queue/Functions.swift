@@ -63,13 +63,13 @@ final class Functions: @unchecked Sendable {
   }
 }
 
-/// A function put on a queue: by `async`, with its context, or by `sync`, for a thread that waits for it.
-final class QueuedFunction: @unchecked Sendable {
+/// A function put on a queue: by `async`, with its context. One by `sync`, for a thread that waits for it, is a
+/// `SyncFunction`.
+class QueuedFunction: @unchecked Sendable {
   // Unchecked for the variables, which are guarded as the list is that the function is in.
-  private let function: ContextFunction?
+  private let function: ContextFunction
   let context: Context
   private let finalizer: ContextFunction?
-  private let call: SyncCall?
   fileprivate var next: QueuedFunction?
   // SAFETY: in the list, which holds both.
   fileprivate unowned(unsafe) var previous: QueuedFunction?
@@ -79,27 +79,15 @@ final class QueuedFunction: @unchecked Sendable {
     self.function = function
     self.context = context
     self.finalizer = finalizer
-    call = nil
-  }
-
-  init(_ call: SyncCall) {
-    function = nil
-    context = .none
-    finalizer = nil
-    self.call = call
   }
 
   func run() {
-    if let call { return call.run() }
-    function?(context)
+    function(context)
     finalizer?(context)
   }
 
   /// The queue has ended before its turn.
-  func drop() {
-    call?.refuse()
-    finalizer?(context)
-  }
+  func drop() { finalizer?(context) }
 }
 
 /// Functions in the order in which they came. Each links its neighbours: a list that needs no memory beside theirs.

@@ -15,7 +15,7 @@ extension QueueCore {
     guard let (core, _) = beginClosing(id) else { return endedOrUnknown(id) }
     if core.isAbandoned { return .inChild }
     let control = core.control
-    if ThreadState.frames.holds(control) { return core.callerIsInside }
+    if ThreadState.frames.holds(control) { return control.callerIsInside(core.id) }
     if core.driver.isOnQueue { core.closeHere() }
     if core.isAbandoned { return .inChild }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
@@ -115,7 +115,7 @@ extension QueueCore {
     driver.close()
     handOver?.close()
     if control.isWall, !control.runsInCalls { WallClock.remove(id) }
-    control.core = nil
+    control.queue = nil
     control.waitForPins()
     QueueControlBlocks.release(control, id: id)
   }
@@ -123,5 +123,22 @@ extension QueueCore {
   /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.
   func announceEnd() {
     if isClosed, closing.finish() { WaitRegistry.queueEnded(self) }
+  }
+}
+
+/// Timers that were released outside a pass: their last callbacks, and their finalizers.
+extension QueueCore {
+  /// Whether a pass now would do something.
+  var hasWorkNow: Bool {
+    batch.wantsSlice || records.endIsWanted || !functions.isEmpty
+  }
+
+  /// What a pass does that is made for their sake.
+  func disposeNow(_ frame: CurrentFrame) {
+    takeInbox()
+    disposeOfRetired(frame)
+    if isAbandoned { return }
+    if !batch.retired.isEmpty { driver.wake(self) }
+    if closing.hasBegun { closeIfPossible(frame) }
   }
 }

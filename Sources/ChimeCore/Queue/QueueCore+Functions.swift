@@ -1,7 +1,11 @@
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
 extension QueueCore {
   /// The queue with that id; `nil` if the id is stale.
-  package static func find(_ id: UInt64) -> QueueCore? {
+  package static func find(_ id: UInt64) -> QueueCore? { findHere(id) }
+
+  /// The same, inlined.
+  @inline(__always)
+  static func findHere(_ id: UInt64) -> QueueCore? {
     guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }
     return core
   }

@@ -35,7 +35,7 @@ extension QueueCore {
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
   func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
-    followWallClock()
+    control.followWallClock()
     let now = control.now
     let before = delivered
     takeInbox()
@@ -250,19 +250,12 @@ extension QueueCore {
     if let host = driver.hostCancellation { return host.allow(betweenHooks) }
     driver.borrowsThread ? OwnThread.borrow(betweenHooks) : betweenHooks()
   }
-}
 
-extension TimerSlot {
-  /// The key by which a pending callback is ordered: registration and cancel callbacks first, an extra tick by the time
-  /// at which it was requested.
-  func pendingCallbackTime() -> Int64 {
-    let timer = TimerRef(slot: self, version: version)
-    // The side record belongs to the writer.
-    guard let word = timer.beginWriting() else { return .min }
-    defer { timer.abandonWriting(word) }
-    if let sideRecord, sideRecord.own.pendingCallbacks == 0, sideRecord.own.firePending {
-      return sideRecord.own.fireTime
-    }
-    return .min
+  /// Takes the room that was made for more slots. The caller holds the pass lock.
+  @inline(never)
+  func takeRoom() {
+    guard let room = control.takeRoom() else { return }
+    if let handOver { handOver.move(to: room.deliveries) } else { records.outstanding.move(to: room.deliveries) }
+    batch.move(to: room)
   }
 }

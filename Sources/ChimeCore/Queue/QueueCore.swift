@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever holds it; the rest is constant,
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
-package final class QueueCore: @unchecked Sendable {
+package final class QueueCore: ControlledQueue, @unchecked Sendable {
   let id: UInt64
   package let control: QueueControlBlock
   package let label: String
@@ -47,21 +47,33 @@ package final class QueueCore: @unchecked Sendable {
     hooks = options.hooks
     self.handOver = handOver.map { HandOver($0) }
     wheel = Wheel(control: control, shift: control.shift, now: control.now)
+    super.init()
   }
 
   /// Opens the queue: from here on its id names it.
   func open(_ driver: any QueueDriver) {
     self.driver = driver
     handOver?.open(self)
-    control.core = self
+    control.queue = self
     control.nextWakeUp = control.isVirtual ? QueueControlBlock.awake : .max
     control.id = id
-    Trace.note(self)
+    Trace.note(control)
   }
 
   /// Whether a callback has forked and this is the child: then the pass must touch nothing more and return.
   @inline(__always)
   var isAbandoned: Bool { epoch != Fork.epoch }
+
+  // MARK: For its control block
+
+  override func wakeDriver() { driver.wake(self) }
+
+  override func dispose() {
+    // On a bound queue only the bound thread may. If a pass runs, it does so at its end.
+    driver.mayDrive ? asPass(disposeNow) : control.wake()
+  }
+
+  override var isHeldUp: Bool { closing.isHeldUp }
 
   // MARK: Into a pass
 
@@ -85,7 +97,7 @@ package final class QueueCore: @unchecked Sendable {
       passLock.release()
       rounds += 1
       // Other threads may release timers again and again: the host comes once more for them.
-      if rounds >= QueueCore.roundsOfCall, driver is HostDriver, !closing.hasBegun { return driver.wake(self) }
+      if rounds >= QueueCore.roundsOfCall, driver.isOfHost, !closing.hasBegun { return driver.wake(self) }
     }
   }
 
@@ -97,8 +109,8 @@ package final class QueueCore: @unchecked Sendable {
   ///   shutDown, forked.
   @inline(__always)
   func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
-    if ThreadState.frames.holds(control) { return callerIsInside }
-    guard passLock.takeSoon() else { return isBusy }
+    if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
+    guard passLock.takeSoon() else { return QueueControlBlock.isBusy(id) }
     if isClosed {
       passLock.release()
       return .queueHasEnded
@@ -118,5 +130,13 @@ extension QueueCore {
   /// does not become another queue's.
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
     control.pinned { control.id == id ? body() : nil }
+  }
+}
+
+extension QueueControlBlock {
+  /// The queue that lives here.
+  var core: QueueCore? {
+    // SAFETY: only `QueueCore.open` puts one in.
+    queue.map { unsafe unsafeDowncast($0, to: QueueCore.self) }
   }
 }

@@ -31,13 +31,6 @@ struct Records {
 }
 
 extension QueueCore {
-  /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
-  package static func takeTicks(
-    _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
-  ) -> Result<Int, Status> {
-    unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
-  }
-
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
     records.endIsWanted = false
@@ -68,6 +61,6 @@ extension QueueCore {
 
   /// Whether the calling thread has taken records that it has not ended by taking again.
   var hasOutstandingRecordsHere: Bool {
-    givesRecords && (driver as? HostDriver)?.isLastThread == true
+    givesRecords && driver.isLastThread
   }
 }

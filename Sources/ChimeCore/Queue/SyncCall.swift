@@ -25,7 +25,7 @@ package final class SyncCall: @unchecked Sendable {
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return waiter.wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    let function = QueuedFunction(call)
+    let function = SyncFunction(call)
     if !core.functions.add(function) { return .queueHasEnded }
     core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
@@ -78,4 +78,17 @@ package final class SyncCall: @unchecked Sendable {
       return true
     }
   }
+}
+
+/// A `sync` call's place in the list of functions.
+final class SyncFunction: QueuedFunction, @unchecked Sendable {
+  private let call: SyncCall
+
+  init(_ call: SyncCall) {
+    self.call = call
+    super.init(.record, .none, nil)
+  }
+
+  override func run() { call.run() }
+  override func drop() { call.refuse() }
 }

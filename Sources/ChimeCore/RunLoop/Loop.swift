@@ -6,7 +6,7 @@ import Synchronization
 /// Created when Chime first sees the thread, and kept until the thread ends. Then its id is stale, the queues of its
 /// weak timers end, and a shutdown of another queue on it no longer waits for it. Any thread may call; `run` and `end`
 /// belong to the loop's own thread.
-package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
+package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
@@ -83,7 +83,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   package static var current: Result<Loop, Status> {
     if Fork.isChild { return .failure(.inChild) }
     guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
-    if let loop = thread.loop { return .success(loop) }
+    // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
+    if let loop = thread.loop { return .success(unsafe unsafeDowncast(loop, to: Loop.self)) }
     let found = MainQueue.isMainThread ? main : make()
     if case .success(let loop) = found { loop.bind(to: thread) }
     return found
@@ -135,8 +136,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     state.loop = self
   }
 
-  /// The loop's thread ends: the caller is on it, or knows that it has never begun.
-  func end() {
+  override func end() {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     Loop.table.remove(id)
     closeFile()

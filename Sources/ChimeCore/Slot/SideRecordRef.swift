@@ -165,3 +165,24 @@ enum Labels: ProcessState {
   /// Runs `body`, in which no label is freed.
   static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
 }
+
+extension TimerWord {
+  /// The word with its callback-pending flag set according to the side record. The caller is writer.
+  @inline(__always)
+  func withPendingCallback(of slot: TimerSlot) -> TimerWord {
+    guard let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.firePending else {
+      return clearing(TimerWord.callbackPendingBit)
+    }
+    return setting(TimerWord.callbackPendingBit)
+  }
+}
+
+extension TimerSlot {
+  /// Counts one more delivered tick and gives its number. The caller is writer.
+  @inline(__always)
+  func nextSequence() -> UInt64 {
+    sequence &+= 1
+    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
+    return UInt64(sideRecord?.sequenceHigh ?? 0) << 32 | UInt64(sequence)
+  }
+}

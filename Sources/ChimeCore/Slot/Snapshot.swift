@@ -166,3 +166,12 @@ enum FormerDueTime: ProcessState {
     return time.load(ordering: .relaxed)
   }
 }
+
+extension TimerRef {
+  /// The timer as the last completed operation left it; `nil` if the id is stale. For queries: it changes nothing and
+  /// waits for nobody.
+  package var snapshot: Snapshot? {
+    let snapshot = slot.snapshot
+    return snapshot.word.isLive && snapshot.version == version ? snapshot : nil
+  }
+}

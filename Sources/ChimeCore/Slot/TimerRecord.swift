@@ -60,7 +60,7 @@ struct RecordFlags: OptionSet {
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
   /// For a deadline that is a time of day: that time, which the record's deadline follows (see
-  /// `QueueCore.followWallClock`). `followsNoWall` for all others.
+  /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
   let wallDeadline = Atomic<Int64>(SideRecordRef.followsNoWall)
   /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
   /// timer is in none. Behind the target's lock.

@@ -74,7 +74,9 @@ struct TimerWord: Equatable {
   /// Whether the next generation is in the other half: a side record has to count it.
   @inline(__always) var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
   /// Of a running timer.
-  @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* Wheel.tickShift) }
+  @inline(__always) var postponement: Int64 {
+    Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* WheelTicks.tickShift)
+  }
 
   /// When a running timer is due, given its record's deadline, read together with this word.
   @inline(__always)
@@ -145,8 +147,8 @@ struct TimerWord: Equatable {
   /// The same rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
   @inline(__always)
   func with(longPostponement distance: Int64) -> TimerWord? {
-    guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << Wheel.tickShift else { return nil }
-    let units = (UInt64(distance) &+ (1 << Wheel.tickShift - 1)) >> Wheel.tickShift
+    guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << WheelTicks.tickShift else { return nil }
+    let units = (UInt64(distance) &+ (1 << WheelTicks.tickShift - 1)) >> WheelTicks.tickShift
     return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | units << 32)
   }
 

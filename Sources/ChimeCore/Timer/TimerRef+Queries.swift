@@ -49,12 +49,4 @@ extension TimerSlot {
   func generation(_ word: TimerWord) -> UInt64 {
     sideRecord?.generation(word) ?? word.generation
   }
-
-  /// Counts one more delivered tick and gives its number. The caller is writer.
-  @inline(__always)
-  func nextSequence() -> UInt64 {
-    sequence &+= 1
-    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-    return UInt64(sideRecord?.sequenceHigh ?? 0) << 32 | UInt64(sequence)
-  }
 }

@@ -206,13 +206,4 @@ extension TimerWord {
   func moved(by distance: Int64, on control: QueueControlBlock) -> TimerWord? {
     with(postponement: distance) ?? (control.isVirtual ? nil : with(longPostponement: distance))
   }
-
-  /// The word with its callback-pending flag set according to the side record. The caller is writer.
-  @inline(__always)
-  func withPendingCallback(of slot: TimerSlot) -> TimerWord {
-    guard let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.firePending else {
-      return clearing(TimerWord.callbackPendingBit)
-    }
-    return setting(TimerWord.callbackPendingBit)
-  }
 }

@@ -13,13 +13,8 @@ import Synchronization
 /// are the place and value of the highest 6-bit digit in which it differs from `base`, so every entry of a level comes
 /// before every entry of the level above.
 struct Wheel: ~Copyable {
-  /// A tick is 2^tickShift nanoseconds: 1,024 (in virtual time 1).
-  static var tickShift: UInt64 { 10 }
-  static var levels: Int { 11 }
-  static var buckets: Int { levels * 64 }
-  static var tolerance: Int { 1024 }
   /// Of its largest table.
-  static var bytes: Int { buckets * MemoryLayout<WheelPage?>.stride }
+  static var bytes: Int { WheelTicks.buckets * MemoryLayout<WheelPage?>.stride }
 
   private struct Front: BitwiseCopyable {
     let bucket: Int
@@ -53,9 +48,9 @@ struct Wheel: ~Copyable {
     self.shift = shift
     honoursLeeway = control.honoursLeeway
     base = Wheel.base(at: now, shift: shift)
-    heads = WheelTable(repeating: nil, count: Wheel.buckets)
-    occupied = WheelTable(repeating: 0, count: Wheel.levels)
-    fronts = WheelTable(repeating: nil, count: Wheel.levels)
+    heads = WheelTable(repeating: nil, count: WheelTicks.buckets)
+    occupied = WheelTable(repeating: 0, count: WheelTicks.levels)
+    fronts = WheelTable(repeating: nil, count: WheelTicks.levels)
   }
 
   deinit {
@@ -66,7 +61,7 @@ struct Wheel: ~Copyable {
 
   /// Gives the pages back to the control block and forgets every position.
   mutating func close() {
-    for bucket in 0..<Wheel.buckets {
+    for bucket in 0..<WheelTicks.buckets {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -77,20 +72,8 @@ struct Wheel: ~Copyable {
 
   // MARK: Ticks
 
-  /// The first tick that is not before `time`.
-  @inline(__always)
-  static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
-    guard time > 0 else { return 0 }
-    return (UInt64(time) &+ (1 << shift) &- 1) >> shift
-  }
-
   /// The tick reached by `now`; never the last one, which stands for never.
   private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
-
-  /// The time at which a tick is reached; `Int64.max` at the end of time.
-  static func time(of tick: UInt64, shift: UInt64) -> Int64 {
-    tick > UInt64(Int64.max) >> shift ? .max : Int64(tick << shift)
-  }
 
   // MARK: Placing
 
@@ -106,7 +89,7 @@ struct Wheel: ~Copyable {
   /// and is not placed.
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: CompactDuration) {
     move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
-    if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
+    if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }
   }
 
   /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
@@ -149,14 +132,14 @@ struct Wheel: ~Copyable {
 
   /// When a pass looks at a slot with that deadline and leeway.
   func placement(of slot: TimerSlot) -> Int64 {
-    slot.deadline == .max ? .max : Wheel.time(of: tick(deadline: slot.deadline, leeway: slot.leeway), shift: shift)
+    slot.deadline == .max ? .max : WheelTicks.time(of: tick(deadline: slot.deadline, leeway: slot.leeway), shift: shift)
   }
 
   @inline(__always)
   private func tick(deadline: Int64, leeway: CompactDuration) -> UInt64 {
     let time =
       honoursLeeway && leeway.bits != 0 ? Placement.time(deadline: deadline, leeway: leeway.nanoseconds) : deadline
-    return max(Wheel.tick(notBefore: time, shift: shift), base)
+    return max(WheelTicks.tick(notBefore: time, shift: shift), base)
   }
 
   /// The tick of an entry of a bucket that is the one at its slot's position; `nil` for a stale one. Up to level 5 bucket
@@ -266,14 +249,14 @@ struct Wheel: ~Copyable {
       if let known = fronts[bucket / 64], known.bucket == bucket {
         let slot = Slab.slot(known.slot)
         if Slab.position(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
-          return Wheel.time(of: known.tick, shift: shift)
+          return WheelTicks.time(of: known.tick, shift: shift)
         }
       }
       fronts[bucket / 64] = nil
       // A timer that moved in the meantime may now be before this bucket.
       if let found = front(of: bucket), firstBucket() == bucket {
         fronts[bucket / 64] = Front(bucket: bucket, tick: found.tick, slot: found.slot)
-        return Wheel.time(of: found.tick, shift: shift)
+        return WheelTicks.time(of: found.tick, shift: shift)
       }
     }
     return nil
@@ -382,8 +365,8 @@ struct Wheel: ~Copyable {
 
   /// Removes everything that is stale.
   private mutating func sweep() {
-    for level in 0..<Wheel.levels { fronts[level] = nil }
-    for bucket in 0..<Wheel.buckets where heads[bucket] != nil { _ = tidy(bucket) }
+    for level in 0..<WheelTicks.levels { fronts[level] = nil }
+    for bucket in 0..<WheelTicks.buckets where heads[bucket] != nil { _ = tidy(bucket) }
   }
 
   // MARK: Pages

@@ -1,0 +1,125 @@
+/// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
+/// without callbacks.
+extension QueueCore {
+  package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
+    let made = options.clock == .wall ? TimerFile.makeForWall() : TimerFile.make(options.clock)
+    guard let file = made else { return .failure(.noTimerFile) }
+    let queue = make(options, runsInCalls: true) { core in
+      core.control.openHost(file)
+      return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
+    }
+    if case .failure = queue { TimerFile.close(file) }
+    return queue
+  }
+
+  /// The host-driven queue with that id; unsupported if it is of another kind.
+  static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
+    guard let core = find(id) else { return .failure(unknown(id)) }
+    guard let driver = core.driver as? HostDriver else {
+      return .failure(Status.unsupported.because("queue is not host-driven"))
+    }
+    return .success((core, driver))
+  }
+
+  /// Runs what is due, at most `most` callbacks; or writes it down as records, and ends the ticks taken before. Gives how
+  /// many were called or written down.
+  package static func process(
+    _ id: UInt64, most: Int, watches: Bool = false, into buffer: RecordBuffer? = nil
+  ) -> Result<Int, Status> {
+    findHost(id).flatMap { core, driver in
+      if core.givesRecords != (buffer != nil) {
+        return .failure(
+          Status.unsupported.because(
+            core.givesRecords
+              ? "queue gives records: chime_queue_take_ticks takes them"
+              : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
+      }
+      var count = 0
+      let status = driver.drive(core, watches: watches) { frame in
+        if buffer != nil { core.endOutstandingRecords(frame) }
+        if core.isAbandoned { return }
+        core.records.buffer = buffer
+        count = core.runSlices(atMost: most, frame)
+        if let written = core.records.buffer?.count { count = written }
+        core.records.buffer = nil
+      }
+      return status == .ok ? .success(count) : .failure(status)
+    }
+  }
+
+  /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
+  package static func takeTicks(
+    _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
+  ) -> Result<Int, Status> {
+    unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
+  }
+
+  /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
+  /// down.
+  func runSlices(atMost most: Int, _ frame: CurrentFrame) -> Int {
+    let before = delivered
+    var wasOpen: Bool
+    repeat {
+      wasOpen = batch.isOpen
+      runSlice(Limit(count: most - (delivered - before)), frame)
+    } while wasOpen && !isAbandoned && !batch.isOpen && delivered - before < most
+    return delivered - before
+  }
+
+  /// The descriptor that is readable while there is something to process.
+  package static func file(_ id: UInt64) -> Result<Int32, Status> {
+    findHost(id).flatMap { core, _ in
+      core.whileItLives { core.control.hostFile }.map(Result.success) ?? .failure(unknown(id))
+    }
+  }
+
+  /// When the queue needs to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on
+  /// the thread that drives the queue; elsewhere it may be too early.
+  package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
+    guard let core = find(id) else { return .failure(unknown(id)) }
+    guard core.control.runsInCalls else {
+      return .failure(Status.unsupported.because("queue is neither host-driven nor virtual"))
+    }
+    return core.whileItLives { core.control.wallTime(core.nextDeadline) }.map(Result.success)
+      ?? .failure(unknown(id))
+  }
+
+  /// Looks, while the queue lives.
+  var nextDeadline: Int64 {
+    let isInside = ThreadState.frames.holds(control)
+    let isDrivingThread = driver.isDrivingThread
+    guard isInside || isDrivingThread && passLock.take(forQuery: true) else {
+      // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
+      let nextWakeUp = control.nextWakeUp
+      // Virtual queues report theirs through `notifyOfArming`.
+      return nextWakeUp == QueueControlBlock.awake || control.isVirtual ? control.now : nextWakeUp
+    }
+    control.followWallClock()
+    takeInbox()
+    batch.dropOutdated()
+    var next = hasWorkNow ? control.now : wheel.earliest() ?? .max
+    if isInside {
+      // Timers whose callbacks this thread is inside are not in the wheel.
+      for frame in ThreadState.frames where frame.control == control {
+        guard let snapshot = frame.slot.map({ Slab.slot($0).snapshot }) else { continue }
+        if snapshot.word.hasPendingCallback { return control.now }
+        if snapshot.word.isRunning { next = min(next, snapshot.due) }
+      }
+    } else {
+      passLock.release()
+    }
+    return next
+  }
+
+  /// The same as a timeout for poll(2): milliseconds from now, rounded up; 0: due, -1: never.
+  package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
+    findHost(id).flatMap { core, _ in
+      let left = core.whileItLives {
+        let next = core.nextDeadline
+        return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
+      }
+      guard let left else { return .failure(unknown(id)) }
+      return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
+    }
+  }
+}

@@ -1,0 +1,23 @@
+internal import CPlatform
+
+/// Waits for another thread to finish a few instructions: spins, then yields, then sleeps, so that a real-time thread
+/// does not spin for ever while the thread it waits for cannot run on its processor.
+struct Backoff {
+  private var rounds = 0
+  static var roundsWithoutSleep: Int { 63 }
+
+  mutating func pause() {
+    rounds += 1
+    if rounds >= 32 { Backoff.rest(after: rounds) }
+  }
+
+  // A function of its own, so that callers, who hardly ever wait, inline no more than a count.
+  @inline(never)
+  private static func rest(after rounds: Int) {
+    if rounds <= Backoff.roundsWithoutSleep {
+      chime_yield()
+    } else {
+      withoutCancellation { chime_rest(50) }
+    }
+  }
+}

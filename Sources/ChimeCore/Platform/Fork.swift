@@ -1,0 +1,67 @@
+internal import CPlatform
+import Synchronization
+
+/// Notices that the process is the child of a fork (promise 15). There, other threads' locks stay locked, descriptors
+/// are shared with the parent, and libdispatch has no threads any more; so everything from before the fork is given up.
+///
+/// The kernel empties some pages in the child (CPlatform's forks.h): the mark that is asked here, and the tables in which
+/// ids are looked up. So calls find nothing there and answer FORKED. `reinitialize` starts again with fresh locks. The
+/// other memory stays where it is, because a handler that has forked returns into it. Numbering continues, so that ids
+/// from before name nothing.
+package enum Fork {
+  /// 0 in a child that has not been reinitialised. It changes with a fork, in the child, and with the child's
+  /// `reinitialize`, and is never the same again (P9, Sources/README.md).
+  @inline(__always)
+  static var epoch: UInt32 { chime_fork_mark() }
+
+  /// The epoch that `reinitialize` begins.
+  static var nextEpoch: UInt32 { chime_next_mark() }
+
+  /// Whether this is a child that has not been reinitialised.
+  @inline(__always)
+  package static var isChild: Bool { epoch == 0 }
+
+  /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.
+  package static var isInChild: Bool { chime_is_in_child() }
+
+  /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it:
+  /// unsupported.
+  package static var statusOfDispatch: Status {
+    isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok
+  }
+
+  /// The same, with the reason for the calling thread. Allocates: not in signal handlers.
+  @inline(never)
+  static var explainedStatusOfDispatch: Status {
+    let status = statusOfDispatch
+    if status != .unsupported { return status == .forked ? .inChild : status }
+    return isInChild
+      ? status.because("this process was forked, and libdispatch does not survive a fork")
+      : status.because("this libchime was built without libdispatch")
+  }
+
+  // MARK: Noticing
+
+  enum Watch: ProcessState {
+    fileprivate static let isOn = Atomic<Bool>(false)
+    fileprivate static let beginning = Locked(())
+
+    static func makeGlobals() { beginning.withLock { _ in } }
+
+    /// It is on: a child that can be reinitialised comes from a fork that was noticed.
+    static func reinitialize() {
+      isOn.store(true, ordering: .relaxed)
+      beginning.reinitialize()
+    }
+  }
+
+  /// Makes sure that forks are noticed from now on. Called before anything is created that a fork would break.
+  /// - Returns: false without memory.
+  static func watch() -> Bool {
+    if Watch.isOn.load(ordering: .acquiring) { return true }
+    return Watch.beginning.withLock { _ in
+      if !Watch.isOn.load(ordering: .relaxed), chime_watch_forks() { Watch.isOn.store(true, ordering: .releasing) }
+      return Watch.isOn.load(ordering: .relaxed)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+internal import CPlatform
+import Synchronization
+
+/// Chime's own threads, on which serial, concurrent and global queues run, shared by all queues of the process.
+///
+/// A thread that has nothing to do waits in one poller for three things: the earliest time that any item wants, a bell,
+/// and steps of the wall clock. The kernel wakes one thread, the one that went to sleep last. That thread runs the item,
+/// which is a queue's pass, itself. Before that it sees to it that another thread wakes up for the next time that is
+/// wanted, so a slow handler holds up no other queue. One wait has the time in it where that is enough: a queue that is
+/// alone costs one system call a wake-up.
+///
+/// There are two threads as long as there is an item, so that one waits while the other has a turn; and more, up to one
+/// for each item: the thread that takes the last turn begins another. But while every processor has a turn, the last
+/// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `relieve`. (P23, P23b, P23c, Sources/README.md.)
+package enum Pool: ProcessState {
+  static var mostThreads: Int { 255 }
+  /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
+  static var fewestThreads: Int { 2 }
+  /// How long an item may wait for a turn while every processor has one and none ends.
+  static var patience: Int64 { 1_000_000 }
+  /// Other threads need not look after a time that comes within this long after a turn has begun.
+  static var grace: Int64 { 50_000 }
+  /// A thread that waits while others do ends after so long.
+  static var idleTime: Int64 { 5_000_000_000 }
+  /// How long after the system has refused a thread it is asked for one again.
+  static var refusalTime: Int64 { 10_000_000 }
+  /// How often it is asked before a turn begins that leaves no thread to wait, a millisecond apart.
+  static var triesForThread: Int { 100 }
+  /// A sleep and a wake-up cost more than waiting that long.
+  static var shortestSleep: Int64 { 5_000 }
+  /// How long a thread waits for a bell before it sleeps, where bells come soon after that.
+  static var spinTime: Int64 { 30_000 }
+  /// The longest wait whose end the kernel does not put off by more than the thread's slack.
+  static var longestLimit: Int64 { 25_000_000 }
+
+  /// What a thread does next.
+  enum Step {
+    /// Gives an item its turn. `tries`: and begins another thread before that, with that many tries. `starves`: what else
+    /// is ready waits for a thread that there may never be.
+    case run(PoolItem, PoolItem.Body, PoolItem.Wants, tries: Int, starves: Bool)
+    /// Waits without sleeping until the time, or until something is wanted.
+    case spin(until: Int64)
+    /// Sleeps; for so many nanoseconds at most, if not negative.
+    case wait(limit: Int64, isKeeper: Bool)
+    case end
+  }
+
+  static let state = Locked(PoolState())
+  /// Something is wanted: ends spinning. A hint, looked at without the lock; nothing is read by what it says.
+  static let isWanted = Atomic<Bool>(false)
+
+  /// What rooms above want to hear; they say so in their `makeGlobals`.
+  struct Listeners {
+    /// Who waits for a queue may have to give it its turn.
+    var waitersMayRun: @Sendable () -> Void = {}
+    /// The descriptor of `watch` was readable.
+    var clockHasStepped: @Sendable () -> Void = {}
+  }
+
+  static let listeners = Locked(Listeners())
+
+  private static func tellWaiters() { listeners.withLock { $0.waitersMayRun }() }
+
+  static func makeGlobals() {
+    state.withLock { _ in }
+    listeners.withLock { _ in }
+  }
+
+  /// A child has no threads, and begins with a poller of its own.
+  static func reinitialize() {
+    state.reinitialize(PoolState())
+    listeners.reinitialize()
+    isWanted.store(false, ordering: .relaxed)
+  }
+
+  // MARK: Items
+
+  /// Counts one more item, and sees to it that there is a thread; `unprepare`, or the item's end, takes it back.
+  /// - Returns: ok; resource; noMemory.
+  static func prepare() -> Status {
+    guard Fork.watch() else { return Memory.refusal }
+    let (status, threads) = state.withLock { $0.prepare() }
+    var missing = threads
+    while missing > 0, begin() { missing -= 1 }
+    if missing == 0 { return status }
+    // It runs on those that there are.
+    return state.withLock { state in
+      state.wereRefused(threads: missing)
+      if state.threads > 0 { return .ok }
+      state.leave()
+      return .resource
+    }
+  }
+
+  /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
+  static func prepareRunner() { state.withLock { $0.items += 1 } }
+
+  static func unprepare() { state.withLock { $0.leave() } }
+
+  /// Has a thread listen to the descriptor of the wall clock's steps. Some item is prepared.
+  static func watch(_ file: Int32) -> Bool {
+    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_add($0, file) }
+  }
+
+  /// Ends that, before the descriptor is closed.
+  static func endWatch(_ file: Int32) {
+    var poller = state.withLock { $0.poller }
+    unsafe chime_poller_remove(&poller, file)
+  }
+
+  // MARK: Threads
+
+  /// Begins a thread that was counted; false if there is none.
+  private static func begin() -> Bool {
+    Memory.promises { OwnThread.start(name: "chime.pool") { work(.born) } == .ok }
+  }
+
+  /// The same. Where the system refuses it, it is asked again and again for a while, since nobody is left to do that when
+  /// the caller has its turn; once it has refused that long, it is asked once a turn.
+  private static func begin(triesLeft: Int) {
+    var triesLeft = triesLeft
+    while !begin() {
+      triesLeft -= 1
+      if triesLeft <= 0 { break }
+      chime_rest(1000)
+    }
+    if triesLeft > 0 { return }
+    let isStarving = state.withLock { state in
+      state.wereRefused(threads: 1)
+      return state.isStarving
+    }
+    if isStarving { tellWaiters() }
+  }
+
+  /// What is ready waits for a thread that there may never be. Asks the system once more for one that it has refused, if
+  /// that is due; and wakes those who wait for a queue, each of whom gives that queue its turn (P23, Sources/README.md).
+  @inline(never)
+  static func relieve() {
+    if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { tellWaiters() }
+  }
+
+  /// A thread of the pool; `came`: what it has done so far.
+  private static func work(_ came: Came) {
+    let epoch = Fork.epoch
+    var came = came
+    while true {
+      var (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
+      switch step {
+      case .run(let item, let body, let wants, let tries, let starves):
+        if tries > 0 { begin(triesLeft: tries) }
+        if starves { tellWaiters() }
+        body(wants)
+        if Fork.epoch != epoch { return }
+        came = .fromTurn(item)
+        if ThreadEnd.isCaught, isReplaced(came) { return }
+      case .spin(let time):
+        spin(until: time)
+        came = .fromSpin
+      case .wait(let limit, let isKeeper):
+        let event = unsafe chime_poller_wait(&poller, limit)
+        if Int(event) == CHIME_POLLER_FILE { listeners.withLock { $0.clockHasStepped }() }
+        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && !isKeeper)
+        if ThreadEnd.isPending, isReplaced(came) { return }
+      case .end: return
+      }
+    }
+  }
+
+  /// The thread is to end: another one works on in its place. False if there is none.
+  private static func isReplaced(_ came: Came) -> Bool {
+    Memory.promises { OwnThread.start(name: "chime.pool") { work(came) } == .ok }
+  }
+
+  private static func spin(until time: Int64) {
+    while !isWanted.load(ordering: .relaxed), Clock.monotonic.now < time { chime_spin() }
+  }
+
+  /// Where a thread comes from that asks what to do.
+  enum Came: Sendable {
+    case born
+    case fromTurn(PoolItem)
+    case fromSpin
+    case fromWait(isKeeper: Bool, isOver: Bool)
+  }
+}
+
+extension QualityOfService {
+  /// 0 to 4.
+  var rank: Int {
+    switch number {
+    case QualityOfService.background.number: 0
+    case QualityOfService.utility.number: 1
+    case QualityOfService.userInitiated.number: 3
+    case QualityOfService.userInteractive.number: 4
+    default: 2
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Synchronization
+
+/// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
+/// timer whose schedule begins at a time of day follows the clock when it is stepped; delays and intervals do not.
+extension QueueControlBlock {
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
+  /// lock.
+  @inline(__always)
+  func followWallClock() {
+    // On any clock: the step may have been meant for an earlier queue of the control block.
+    takeStep()
+    if isWall { followWallOffset() }
+  }
+
+  @inline(never)
+  private func followWallOffset() {
+    let offset = trueWallOffset
+    if knows(offset) { return }
+    wallOffset = offset.low
+    forEachSlot { slot in
+      if slot.wordInOrder.isLive, slot.hasSideRecord { TimerRef(slot: slot, version: slot.version).followWallClock() }
+    }
+  }
+}
+
+extension TimerRef {
+  /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
+  /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
+  /// was published, so one of the two calls sees both (P13, Sources/README.md).
+  func followWallClock() {
+    guard let word = beginWriting() else { return }
+    let offset = control.wallOffset
+    guard let before = slot.ownWallOffset, before != offset, let sideRecord = slot.sideRecord else {
+      abandonWriting(word)
+      return
+    }
+    var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
+    let now = control.now
+    if slot.flags.contains(.repeating), offset < before, deadline > now {
+      // Stepped back: continue at the next point of the grid, not where the old point is reached again.
+      let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
+      deadline -= skipped
+      sideRecord.wallDeadline -= skipped
+    }
+    slot.deadline = deadline
+    endWriting(word)
+  }
+}
+
+/// Times of a timer on the wall clock. Such a timer is postponed in its record: the word's postponement is always 0. The
+/// caller is the writer.
+extension TimerSlot {
+  /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
+  /// that the queue has. `nil` if the deadline follows none.
+  var ownWallOffset: Int64? {
+    guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordRef.followsNoWall, deadline != .max
+    else { return nil }
+    return wallDeadline.saturatingSubtract(deadline)
+  }
+
+  /// The deadline is about to move by that much.
+  func moveWallDeadline(by distance: Int64) {
+    guard let sideRecord, ownWallOffset != nil else { return }
+    sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(distance)
+  }
+
+  /// Converts a time of day.
+  func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
+    time == .max ? .max : time.saturatingSubtract(ownWallOffset ?? control.wallOffset)
+  }
+}
+
+extension QueueControlBlock {
+  /// Whether the wall clock was stepped and no pass has looked at it since.
+  var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
+
+  /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
+  /// last look, behind the next wake-up; so that load may be relaxed (P13b, Sources/README.md).
+  @inline(__always)
+  fileprivate func takeStep() {
+    if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {
+      _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
+
+  /// Bounds of how much the queue's clock is ahead of the monotonic one now.
+  var trueWallOffset: (low: Int64, high: Int64) {
+    let (low, high) = WallClock.offset
+    return (low &+ wallShift, high &+ wallShift)
+  }
+
+  /// How far the offset may lag before absolute deadlines are moved earlier. It is never ahead.
+  private static var tolerance: Int64 { 20_000 }
+
+  /// Whether the offset as of the last pass lies within these bounds.
+  fileprivate func knows(_ offset: (low: Int64, high: Int64)) -> Bool {
+    wallOffset <= offset.high && wallOffset >= offset.low.saturatingSubtract(QueueControlBlock.tolerance)
+  }
+
+  /// Whether no step has come since the last pass.
+  var knowsWallOffset: Bool { knows(trueWallOffset) }
+
+  /// The time of day now.
+  var wallNow: Int64 { Clock.wall.now &+ wallShift }
+}

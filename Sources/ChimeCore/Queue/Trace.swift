@@ -1,0 +1,120 @@
+internal import CPlatform
+import Synchronization
+
+/// Reports every transition of a timer and every tick to the host. If not set, it costs each of them the load of one
+/// flag. It is called on the thread that caused the event, with no lock held. What the trace itself does is not traced.
+package enum Trace: ProcessState {
+  /// What happened to a timer, other than its callbacks, which have their `TickKind`. The raw values are those of
+  /// `chime_tick_kind`.
+  package enum Event: Int32 {
+    case created = 16
+    case activated = 17
+    case restarted = 18
+    case suspended = 19
+    case resumed = 20
+    case rescheduled = 21
+    case postponed = 22
+    case fireWanted = 23
+    case finished = 24
+    case cancelled = 25
+    case released = 26
+    case returned = 27
+  }
+
+  /// A hint; the function lies behind the lock (P16, Sources/README.md).
+  private static let flag = Atomic<Bool>(false)
+  @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
+  private struct Target {
+    var function: TickFunction?
+    var context = Context.none
+    /// What Swift's observers want to be told.
+    var observer: TickFunction?
+    /// The file that is being written, if one is.
+    var file: File?
+  }
+
+  private static let target = Locked(Target())
+
+  /// - Parameter function: `nil` for none.
+  package static func set(_ function: TickFunction?, _ context: Context) {
+    change { ($0.function, $0.context) = (function, context) }
+  }
+
+  /// A second function, which has no context, beside the host's; `nil` for none.
+  package static func setObserver(_ function: TickFunction?) { change { $0.observer = function } }
+
+  /// What `TraceFile` writes down.
+  struct File {
+    let put: (TickRecord) -> Void
+    let putQueue: (QueueControlBlock) -> Void
+  }
+
+  /// A file was begun or ended. Whoever comes last finds how it is.
+  static func fileHasChanged(_ file: File) { change { $0.file = chime_trace_is_open() != 0 ? file : nil } }
+
+  private static func change(_ body: (inout Target) -> Void) {
+    target.withLock { target in
+      body(&target)
+      flag.store(target.function != nil || target.observer != nil || target.file != nil, ordering: .releasing)
+    }
+  }
+
+  static func makeGlobals() {
+    target.withLock { _ in }
+    chime_trace_initialize()
+  }
+
+  static func reinitialize() {
+    target.reinitialize(Target())
+    chime_trace_reinitialize()
+  }
+
+  /// A queue was made.
+  static func note(_ control: QueueControlBlock) {
+    if isOn, !Fork.isChild { target.withLock { $0.file }?.putQueue(control) }
+  }
+
+  /// Something has happened to a timer. Generation and deadline are read now.
+  @inline(__always)
+  static func note(_ event: Event, _ timer: TimerRef) {
+    if isOn { report(event, timer) }
+  }
+
+  /// A timer was made, and activated if it was.
+  @inline(__always)
+  static func noteCreated(_ timer: TimerRef, activated: Bool = true) {
+    if !isOn { return }
+    report(.created, timer)
+    if activated { report(.activated, timer) }
+  }
+
+  /// A callback is about to be called.
+  @inline(__always)
+  static func noteCall(_ tick: TickRecord) {
+    if isOn { report(tick) }
+  }
+
+  @inline(never)
+  private static func report(_ event: Event, _ timer: TimerRef) {
+    let control = timer.control
+    report(
+      TickRecord(
+        timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
+        scheduled: timer.nextDeadline ?? .max, actual: control.wallTime(control.now), context: .none, target: .none,
+        kind: event.rawValue))
+  }
+
+  @inline(never)
+  private static func report(_ record: TickRecord) {
+    // What a child still does before it is reinitialised, such as return from a handler, is not reported: another
+    // thread of the parent's may have held the lock.
+    if Fork.isChild { return }
+    guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
+    let target = target.withLock { $0 }
+    thread.isTracing = true
+    target.file?.put(record)
+    target.function?(record, target.context)
+    target.observer?(record, .none)
+    thread.isTracing = false
+  }
+}

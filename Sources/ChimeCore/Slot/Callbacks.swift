@@ -1,0 +1,51 @@
+internal import CPlatform
+
+/// A handler: a C function that takes the address of a `TickRecord` and the context.
+@frozen @safe package struct TickFunction: Sendable {
+  package typealias Function = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Void
+
+  @usableFromInline let function: Function
+
+  @inlinable @inline(__always)
+  package init(_ function: Function) { unsafe self.function = unsafe function }
+
+  /// Stands for a callback of a timer whose ticks are taken as records; never called.
+  package static var record: TickFunction { unsafe TickFunction { _, _ in } }
+
+  /// Calls the handler; false if that has not returned, because it has ended its thread (see `ThreadEnd`).
+  @discardableResult
+  package func callAsFunction(_ tick: TickRecord) -> Bool { self(tick, tick.context) }
+
+  @discardableResult
+  func callAsFunction(_ tick: TickRecord, _ context: Context) -> Bool {
+    ThreadEnd.passGate()
+    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in
+    // what C says of null pointers, not in how they are called.
+    let called = unsafe withUnsafePointer(to: tick) {
+      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
+    }
+    if called != 0 { ThreadEnd.wasCaught() }
+    return called != 1
+  }
+
+  private typealias CFunction = @convention(c) (UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Void
+}
+
+/// A finalizer, or another C function that takes a context.
+@frozen @safe package struct ContextFunction: Sendable {
+  package typealias Function = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+  @usableFromInline let function: Function
+
+  @inlinable @inline(__always)
+  package init(_ function: Function) { unsafe self.function = unsafe function }
+
+  /// Stands for the finalizer of a timer whose ticks are taken as records; never called.
+  package static var record: ContextFunction { unsafe ContextFunction { _ in } }
+
+  /// Calls the function. This returns even if the function ends its thread (see `ThreadEnd`).
+  package func callAsFunction(_ context: Context) {
+    ThreadEnd.passGate()
+    if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
+  }
+}

@@ -1,0 +1,36 @@
+/// A timer's named handlers.
+extension TimerRef {
+  /// Adds a handler with a key; it is called after the timer's own at each tick.
+  ///
+  /// - Returns: ok; running if a call of the one that had the key has not returned; invalidHandle; unsupported where
+  ///   ticks are taken as records; noMemory. On failure the context stays the caller's.
+  package func addHandler(
+    _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
+  ) -> Status {
+    if control.givesRecords {
+      return word == nil
+        ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
+    }
+    let fresh = NamedHandlers()
+    guard let word = beginWriting() else { return stale }
+    guard let sideRecord = slot.makeSideRecord() else {
+      abandonWriting(word)
+      return Memory.refusal
+    }
+    let named = sideRecord.named ?? fresh
+    if unsafe sideRecord.own.named == nil { unsafe sideRecord.own.named = Unmanaged.passRetained(fresh) }
+    abandonWriting(word)
+    let status = named.add(key, handler, context, finalizer)
+    return status == .invalidHandle ? stale : status
+  }
+
+  /// Removes the handler with that key; no call of it starts afterwards.
+  /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
+  package func removeHandler(_ key: String) -> Status {
+    guard let word = beginWriting() else { return stale }
+    let named = slot.sideRecord?.named
+    abandonWriting(word)
+    let status = named?.remove(key) ?? .ignored
+    return status == .invalidHandle ? stale : status
+  }
+}
