@@ -165,7 +165,7 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 # ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
 
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
-         (ENDING, "if status.isFailure || !isBusy {", "if status.isFailure || !isBusy || BROKEN {"),
+         (ENDING, "    let status = cancel()\n    if status.isFailure || !isBusy {", "    let status = cancel()\n    if status.isFailure || !isBusy || BROKEN {"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
          (DELIVERY, "      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }\n",
@@ -570,13 +570,13 @@ mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next time
          ("Slot/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
          C("a_slot_does_not_stay_in_the_background"))
 mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
-         (ENDING, "    let status = release()\n    if status != .running { return status }",
-          "    let status = release()\n    if status != .running { return status }\n    if BROKEN { return .ok }"),
+         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }",
+          "    let status = release()\n    if BROKEN || status.isFailure || !isBusy { return status == .running ? .ok : status }"),
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
-         (ENDING, "    if status != .running { return status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }",
-          "    if status != .running { return status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
+         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }",
+          "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
          C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
 mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
