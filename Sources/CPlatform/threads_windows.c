@@ -142,7 +142,7 @@ bool chime_life_is_over(chime_life *life) {
 
 /* ---- Locks and conditions --------------------------------------------------------------------------------------- */
 
-void chime_lock_init(chime_lock *lock) { chime_lock_init_plain(lock); }
+void chime_lock_init(chime_lock *lock) { chime_lock_init_without_inheritance(lock); }
 void chime_lock_take(chime_lock *lock) { AcquireSRWLockExclusive((SRWLOCK *)lock); }
 bool chime_lock_try(chime_lock *lock) { return TryAcquireSRWLockExclusive((SRWLOCK *)lock); }
 void chime_lock_give(chime_lock *lock) { ReleaseSRWLockExclusive((SRWLOCK *)lock); }

@@ -41,8 +41,8 @@ package final class HandlerBox {
     let context = Context.retaining(consume box)
     var id: UInt64 = 0
     var status: Status?
-    if target == 0, let schedule, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
-      status = unsafe TimerRef.createPlain(
+    if target == 0, let schedule, schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) {
+      status = unsafe TimerRef.createDirectly(
         on: queue, function, context, selfRelease: selfRelease, ownsContext: true, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }

@@ -11,8 +11,8 @@ package func waiting(_ call: () -> Status) -> chime_status {
   }
 }
 
-/// The same for a call into other libraries, whose functions may wait, or create what a cancellation would leave
-/// behind.
+/// Runs a call that waits, and that goes into other libraries: their functions may be cancellation points, or create what
+/// a cancellation would leave behind.
 package func waitingOutside(_ call: () -> Status) -> chime_status {
   waiting { withoutCancellation(call) }
 }
@@ -31,7 +31,7 @@ package enum Arguments {
     unsafe hasKnownSize(pointer, name) ? unsafe pointer.pointee : nil
   }
 
-  /// The same for a structure that has grown: one of the size that it had before is read up to there.
+  /// A structure that has grown: one of the size that it had before is read up to there.
   ///
   /// - Parameter empty: what the members beyond it then are.
   static func structure<S: BitwiseCopyable>(
@@ -264,7 +264,7 @@ package enum Arguments {
 
   /// Whether options ask for a handler and a context at most.
   @inline(__always)
-  static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
+  static func haveHandlerOnly(_ options: UnsafePointer<chime_timer_options>) -> Bool {
     // One condition, not seven: every new timer comes through here.
     // Size and flags, one behind the other, are read at once.
     let sizeAndFlags = unsafe UnsafeRawPointer(options).load(as: UInt64.self)
@@ -275,7 +275,7 @@ package enum Arguments {
 
   /// Whether a schedule is a one-shot's without policies; leeway and first delay have not been checked yet.
   @inline(__always)
-  static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
+  static func isOneShotOnly(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
     // Size and flags are read at once: size in the low half, and of the flags only the lowest may be set. What lies behind
     // an earlier version's structure is not read.
     let sizeAndFlags = unsafe UnsafeRawPointer(schedule).load(as: UInt64.self)

@@ -24,7 +24,7 @@ public func chime_timer_start(
 ) -> chime_status {
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
   guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
-  if let timer = unsafe timer, let status = unsafe startPlain(queue, options, schedule, timer) {
+  if let timer = unsafe timer, let status = unsafe startDirectly(queue, options, schedule, timer) {
     return status.rawValue
   }
   return unsafe startOtherwise(queue, options, schedule, timer).rawValue
@@ -33,11 +33,11 @@ public func chime_timer_start(
 /// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `nil` for any
 /// other.
 @inline(__always)
-private func startPlain(
+private func startDirectly(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> Status? {
-  guard unsafe Arguments.arePlain(options), unsafe Arguments.arePlain(schedule),
+  guard unsafe Arguments.haveHandlerOnly(options), unsafe Arguments.isOneShotOnly(schedule),
     let handler = unsafe Arguments.tickFunction(options.pointee.handler),
     let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns)
   else { return nil }
@@ -45,17 +45,17 @@ private func startPlain(
   let first = unsafe schedule.pointee.first_ns
   // A function of its own, so that neither of the two does more than it needs.
   return unsafe schedule.pointee.flags == 0
-    ? startPlain(queue, handler, context, after: first, leeway, timer)
-    : TimerRef.createPlain(
+    ? startDirectly(queue, handler, context, after: first, leeway, timer)
+    : TimerRef.createDirectly(
       on: queue, handler, context, selfRelease: false, first: first, firstIsDeadline: true, leeway: leeway, out: timer)
 }
 
 @inline(never)
-private func startPlain(
+private func startDirectly(
   _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, after delay: Int64, _ leeway: CompactDuration,
   _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> Status? {
-  unsafe TimerRef.createPlain(
+  unsafe TimerRef.createDirectly(
     on: queue, handler, context, selfRelease: false, first: delay, firstIsDeadline: false, leeway: leeway, out: timer)
 }
 
@@ -79,7 +79,7 @@ public func chime_timer_after(
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
   if unsafe finalizer == nil, let function = unsafe Arguments.tickFunction(handler),
-    let status = unsafe TimerRef.createPlain(
+    let status = unsafe TimerRef.createDirectly(
       on: queue, function, Context(context), selfRelease: timer == nil, first: delay_ns, firstIsDeadline: false,
       leeway: .none, out: timer)
   {
@@ -146,7 +146,8 @@ private func withSchedule(
 @inline(__always)
 private func restartDirectly(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
   guard let pointer = unsafe pointer else { return TimerRef.restartDirectly(timer, nil) }
-  guard unsafe Arguments.arePlain(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns) else {
+  guard unsafe Arguments.isOneShotOnly(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns)
+  else {
     return nil
   }
   let schedule = unsafe (

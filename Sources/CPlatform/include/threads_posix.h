@@ -37,7 +37,7 @@ static inline bool chime_is_last_thread(void) { return false; }
 typedef struct chime_lock {
   pthread_mutex_t mutex;
 } chime_lock;
-static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
+static inline void chime_lock_init_without_inheritance(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
 static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
 static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
 static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }

@@ -26,7 +26,7 @@ bool chime_is_last_thread(void);
 typedef struct chime_lock {
   void *lock;
 } chime_lock;
-static inline void chime_lock_init_plain(chime_lock *lock) { lock->lock = 0; }
+static inline void chime_lock_init_without_inheritance(chime_lock *lock) { lock->lock = 0; }
 static inline void chime_lock_destroy(chime_lock *lock) { (void)lock; }
 void chime_lock_take(chime_lock *lock);
 bool chime_lock_try(chime_lock *lock);

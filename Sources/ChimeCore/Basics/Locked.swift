@@ -13,7 +13,7 @@ internal import CPlatform
   ///   threads want it for moments, each then waits for the next one to be scheduled.
   package init(_ value: sending Value, inherits: Bool = true) {
     unsafe lock = UnsafeMutablePointer.allocate(capacity: 1)
-    unsafe inherits ? chime_lock_init(lock) : chime_lock_init_plain(lock)
+    unsafe inherits ? chime_lock_init(lock) : chime_lock_init_without_inheritance(lock)
     unsafe self.value = UnsafeMutablePointer.allocate(capacity: 1)
     unsafe self.value.initialize(to: value)
   }
@@ -25,7 +25,7 @@ internal import CPlatform
     unsafe self.value.initialize(to: value)
   }
 
-  /// The same for a value that is consistent at every moment.
+  /// Unlocks, and keeps a value that is consistent at every moment.
   package borrowing func reinitialize() {
     unsafe chime_lock_init(lock)
   }
@@ -46,7 +46,7 @@ internal import CPlatform
     return try unsafe body(&value.pointee)
   }
 
-  /// The same for a lock that several threads take again and again, each for a moment. With priority inheritance the
+  /// `withLock` for a lock that several threads take again and again, each for a moment. With priority inheritance the
   /// system hands a lock over to who sleeps for it, and each of many has to be scheduled before the next one gets it. So
   /// threads look for some 2 us whether it gets free, and then let others run in between; only those with real-time
   /// priority sleep for it at once, which has the holder run.

@@ -31,7 +31,7 @@ struct StopRequest: ~Copyable {
 
   func isPending(for id: UInt64 = only) -> Bool { pending.load(ordering: .sequentiallyConsistent) == id }
 
-  /// The same as a hint, for a pass that gives up its slice: a late look costs the rest of it.
+  /// A hint, for a pass that gives up its slice: a late look costs the rest of it.
   var seemsPending: Bool { pending.load(ordering: .relaxed) != 0 }
 
   /// Forgets it, where nobody else knows of it.

@@ -95,7 +95,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
     unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
-    unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
+    unsafe storage.pointee.createsDirectly.store(!isWall && !options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopRequest.reset()
     unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)

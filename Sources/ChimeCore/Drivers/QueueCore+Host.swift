@@ -111,7 +111,7 @@ extension QueueCore {
     return next
   }
 
-  /// The same as a timeout for poll(2): milliseconds from now, rounded up; 0: due, -1: never.
+  /// `nextDeadline` as a timeout for poll(2): milliseconds from now, rounded up; 0: due, -1: never.
   package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
     findHost(id).flatMap { core, _ in
       let left = core.whileItLives {

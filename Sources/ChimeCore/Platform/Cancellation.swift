@@ -5,7 +5,8 @@ internal import CPlatform
 @inline(__always)
 package func withoutCancellation<Result>(_ call: () -> Result) -> Result { withoutCancellation { _ in call() } }
 
-/// The same for a call that calls the host's functions, which can be cancelled as the host has set it.
+/// Runs a call as no cancellation point, except inside the host's functions that it calls: these can be cancelled as
+/// the host has set it.
 @inline(__always)
 package func withoutCancellation<Result>(_ call: (HostCancellation) -> Result) -> Result {
   let state = chime_defer_cancellation()

@@ -66,7 +66,7 @@ extension Status {
   package static var inChild: Status {
     Status.forked.because("this is the child of a fork, in which chime_reinitialize has to be called first")
   }
-  /// The same in calls that signal handlers may make.
+  /// `inChild` for calls that signal handlers may make.
   static var inChildOfFork: Status { Status.forked.asConstant("this is the child of a fork: see chime_reinitialize") }
   @inline(never)
   static var queueHasEnded: Status {

@@ -30,7 +30,7 @@ package enum Fork {
     isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok
   }
 
-  /// The same, with the reason for the calling thread. Allocates: not in signal handlers.
+  /// `statusOfDispatch`, which also leaves its reason to the calling thread. Allocates: not in signal handlers.
   @inline(never)
   static var explainedStatusOfDispatch: Status {
     let status = statusOfDispatch

@@ -17,7 +17,7 @@ package enum Memory {
     return call()
   }
 
-  /// The same for a part of a call, which says whether it could be done.
+  /// Runs a part of a call that makes small objects; false if it could not be done, or memory might not be had.
   static func promises(_ part: () -> Bool) -> Bool {
     if chime_memory_promise(ofOneCall) == 0 { return false }
     defer { chime_memory_leave(ofOneCall) }

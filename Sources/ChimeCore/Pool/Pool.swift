@@ -116,8 +116,8 @@ package enum Pool: ProcessState {
     Memory.promises { OwnThread.start(name: "chime.pool") { work(.born) } == .ok }
   }
 
-  /// The same. Where the system refuses it, it is asked again and again for a while, since nobody is left to do that when
-  /// the caller has its turn; once it has refused that long, it is asked once a turn.
+  /// Begins a thread that was counted, and asks the system again and again where it refuses one: when the caller has its
+  /// turn nobody is left to ask. Once the system has refused that long, it is asked once a turn.
   private static func begin(triesLeft: Int) {
     var triesLeft = triesLeft
     while !begin() {

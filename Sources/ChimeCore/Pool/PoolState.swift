@@ -84,7 +84,7 @@ struct PoolState {
     refusedUntil = Clock.monotonic.now + Pool.refusalTime
   }
 
-  /// The same as `countsThread`, where one was refused and something waits for it.
+  /// Counts one more thread if one was refused and something waits for it.
   mutating func countsRefusedThread() -> Bool {
     refusedUntil != nil && !ready.isEmpty && countsThread(Clock.monotonic.now)
   }
@@ -102,7 +102,7 @@ struct PoolState {
     ready.append(item, now)
   }
 
-  /// The same by whoever does not ask for a step afterwards.
+  /// `want` for a thread that does not ask for a step afterwards.
   mutating func wantFromOutside(_ item: PoolItem, _ wants: PoolItem.Wants) {
     let wasResting = item.state == .resting
     let now = Clock.monotonic.now

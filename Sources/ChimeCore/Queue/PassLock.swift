@@ -20,8 +20,8 @@ struct PassLock: ~Copyable {
     ).exchanged
   }
 
-  /// The same, for a call that would otherwise answer BUSY: another thread may be inside only for an instant, to end a
-  /// timer.
+  /// Takes the lock for a call that would otherwise answer BUSY. It has some patience: another thread may be inside only
+  /// for an instant, to end a timer.
   @inline(__always)
   func takeSoon() -> Bool { take() || takeLater() }
 

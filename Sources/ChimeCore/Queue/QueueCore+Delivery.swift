@@ -241,7 +241,7 @@ extension QueueCore {
     return (passed == 0 ? deadline : deadline.saturatingAdd(passed, times: slot.period), all, isLast)
   }
 
-  /// The same for a timer whose due times have random parts. The grid stands, but a time of the grid that has passed may
+  /// `moveOn` for a timer whose due times have random parts. The grid stands, but a time of the grid that has passed may
   /// not be due yet. All before it are, since a random part is at most the interval; so two are drawn at most.
   @inline(never)
   private func moveOnWithJitter(

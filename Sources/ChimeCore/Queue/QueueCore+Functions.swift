@@ -3,7 +3,7 @@ extension QueueCore {
   /// The queue with that id; `nil` if the id is stale.
   package static func find(_ id: UInt64) -> QueueCore? { findHere(id) }
 
-  /// The same, inlined.
+  /// `find`, inlined into the one call that is counted in instructions.
   @inline(__always)
   static func findHere(_ id: UInt64) -> QueueCore? {
     guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }

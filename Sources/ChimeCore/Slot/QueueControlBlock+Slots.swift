@@ -23,8 +23,8 @@ extension QueueControlBlock {
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
-  /// The same for a slot of a timer without side record and owned context that fits into the calling thread's cache at
-  /// once; false, with nothing done, for any other.
+  /// `giveBack` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
+  /// thread's cache. False, with nothing done, for any other.
   @inline(__always)
   func takeBackSoon(_ slot: TimerSlot) -> Bool {
     let others: RecordFlags = [.hasSideRecord, .ownsContext]

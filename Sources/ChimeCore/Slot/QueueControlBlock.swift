@@ -31,8 +31,8 @@ import Synchronization
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
-  /// Not on the wall clock, and with callbacks: timers without rare options are created by `TimerRef.createPlain`.
-  let isPlain = Atomic<Bool>(true)
+  /// Not on the wall clock, and with callbacks: timers without rare options are created by `TimerRef.createDirectly`.
+  let createsDirectly = Atomic<Bool>(true)
   /// Whether ticks are taken as records.
   let givesRecords = Atomic<Bool>(false)
   /// Whether passes run only inside calls of the host: virtual and host-driven queues.
@@ -145,7 +145,7 @@ struct SlotStore {
   @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   @inline(__always) package var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
-  @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
+  @inline(__always) var createsDirectly: Bool { unsafe storage.pointee.createsDirectly.load(ordering: .relaxed) }
   @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
   var isLimited: Bool { unsafe storage.pointee.isLimited }
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }

@@ -45,7 +45,7 @@ enum Slab: ProcessState {
     return unsafe base.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
-  /// The same where the table is known to exist: only indices that came out of the slab are passed here.
+  /// The entry of an index that came out of the slab, so that the table is known to exist.
   @inline(__always)
   private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
     // SAFETY: the table stays. In a forked child it is empty, and no slot is known there.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A timer at one moment: its word, and what queries report of its record; `chime_timer_info` in Swift. A plain value.
+/// A timer at one moment: its word, and what queries report of its record; `chime_timer_info` in Swift.
 package struct Snapshot: Sendable {
   let control: QueueControlBlock
   var word: TimerWord

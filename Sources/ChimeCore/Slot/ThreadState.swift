@@ -84,7 +84,7 @@ import Synchronization
 
   @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
 
-  /// The same, if there is any.
+  /// The slot that has been here longest, if there is any.
   @inline(__always)
   func takeOldest() -> UInt32? {
     let popped = unsafe storage.pointee.popped
@@ -160,7 +160,7 @@ import Synchronization
   @inline(__always)
   static func obtain() -> ThreadState? { existing ?? make() }
 
-  /// The same before the first queue is made, too: `nil` then.
+  /// `obtain` for calls that come before the first queue is made, too: `nil` then.
   @inline(never)
   static func obtainIfPrepared() -> ThreadState? { key.load(ordering: .acquiring) == 0 ? nil : obtain() }
 

@@ -33,7 +33,7 @@ extension TimerRef {
     return word.isLive && slot.version == version ? word : nil
   }
 
-  /// The same for a change of the timer: once nobody writes it.
+  /// The word for a change of the timer. Waits until nobody writes the timer.
   @inline(__always)
   var wordToChange: TimerWord? {
     guard let word else { return nil }
@@ -106,13 +106,13 @@ extension TimerRef {
     return endWriting(new, lookedAtBy: time, on: control)
   }
 
-  /// The same for a running timer without a callback under way, of which the caller knows when it is due.
+  /// Ends the writing of a running timer without a callback under way, of which the caller knows when it is due.
   @inline(__always)
   func endWriting(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
     _ = endWriting(new, lookedAtBy: wakeTime(deadline: due, slot.leeway, control), on: control)
   }
 
-  /// The same where the pass has to look at the timer by that time; `Int64.max` if it does not have to.
+  /// - Parameter time: the pass has to look at the timer by then; `Int64.max` if it does not have to.
   @inline(__always)
   private func endWriting(_ new: TimerWord, lookedAtBy time: Int64, on control: QueueControlBlock) -> Bool {
     if time == .max {

@@ -100,7 +100,7 @@ package final class TimerTarget: Sendable, ProcessState {
     }
   }
 
-  /// The same for a query, which leaves no sentence.
+  /// Whether the target lives. For queries: it leaves no sentence.
   static func isAlive(_ id: UInt64) -> Bool { table.find(id)?.isGone == false }
 
   @inline(never)

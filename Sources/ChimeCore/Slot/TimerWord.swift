@@ -132,7 +132,7 @@ struct TimerWord: Equatable {
     return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
   }
 
-  /// `nil` if the distance does not fit: from 2.1 s on.
+  /// The word with that postponement; `nil` if it does not fit: from 2.1 s on.
   @inline(__always)
   func with(postponement: Int64) -> TimerWord? {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
@@ -144,7 +144,7 @@ struct TimerWord: Equatable {
   @inline(__always)
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
-  /// The same rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
+  /// The word with a postponement that is rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
   @inline(__always)
   func with(longPostponement distance: Int64) -> TimerWord? {
     guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << WheelTicks.tickShift else { return nil }

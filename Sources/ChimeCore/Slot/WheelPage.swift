@@ -82,7 +82,7 @@ struct WheelEntry {
 
   func clear() { unsafe storage.pointee.store(0, ordering: .sequentiallyConsistent) }
 
-  /// The same for many positions, before one sequentially consistent fence.
+  /// Clears one of many positions, which one sequentially consistent fence follows.
   @inline(__always)
   func clearBeforeFence() { unsafe storage.pointee.store(0, ordering: .relaxed) }
 

@@ -56,11 +56,11 @@ extension TimerRef {
   ///   - first: deadline, or a delay; one below 0 gives `nil`.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
   @inline(__always)
-  package static func createPlain(
+  package static func createDirectly(
     on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, ownsContext: Bool = false,
     first: Int64, firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
   ) -> Status? {
-    guard let control = QueueControlBlocks.find(queue), control.isPlain, let thread = ThreadState.existing,
+    guard let control = QueueControlBlocks.find(queue), control.createsDirectly, let thread = ThreadState.existing,
       let cache = thread.cache(of: control), cache.hasEnough, firstIsDeadline || first >= 0
     else { return nil }
     let deadline = firstIsDeadline ? first : control.deadline(after: first)
@@ -82,25 +82,25 @@ extension TimerRef {
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
     guard slot.publishOnce(.running, on: control, of: queue) else {
-      return unsafe timer.publishPlain(deadline, control, queue, out, before)
+      return unsafe timer.publishDirectly(deadline, control, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain(control) : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishDirectly(control) : .ok
   }
 
   @inline(never)
-  private func publishPlain(
+  private func publishDirectly(
     _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
       return unsafe giveUp(control, ThreadState.existing, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? finishDirectly(control) : .ok
   }
 
   /// What follows if the queue may have to wake up earlier. The timer exists by now.
   @inline(never)
-  private func finishPlain(_ control: QueueControlBlock) -> Status {
+  private func finishDirectly(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
     Trace.noteCreated(self)
     return .ok

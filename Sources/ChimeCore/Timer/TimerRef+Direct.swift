@@ -74,13 +74,13 @@ extension TimerRef {
   }
 
   /// A one-shot's schedule without policies.
-  package typealias PlainSchedule = (first: Int64, firstIsDeadline: Bool, leeway: CompactDuration)
+  package typealias OneShotSchedule = (first: Int64, firstIsDeadline: Bool, leeway: CompactDuration)
 
   /// `restart` and `reschedule`, which are the same for a running timer: this does them for one with no side record and
   /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
   /// - Parameter schedule: `nil` keeps the present one.
   @inline(never)
-  package static func restartDirectly(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
+  package static func restartDirectly(_ id: UInt64, _ schedule: OneShotSchedule?) -> Status? {
     if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
     return restartDirectly(id, without: .hasSideRecord) { slot, control in
       if let schedule {
@@ -107,7 +107,7 @@ extension TimerRef {
     }
   }
 
-  /// The same for `restart(until:)`.
+  /// `restart(until:)`, in the same frequent case.
   @inline(never)
   package static func restartDirectly(_ id: UInt64, until deadline: Int64) -> Status? {
     restartDirectly(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
@@ -124,7 +124,7 @@ extension TimerRef {
   private static func restartDirectly(
     _ id: UInt64, without flags: RecordFlags, due: (TimerSlot, QueueControlBlock) -> Int64
   ) -> Status? {
-    guard let (slot, control) = Slab.findWithOwner(of: id), control.isPlain, !Trace.isOn,
+    guard let (slot, control) = Slab.findWithOwner(of: id), control.createsDirectly, !Trace.isOn,
       let thread = ThreadState.existing
     else { return nil }
     Slab.prefetchPosition(of: slot.index)

@@ -119,7 +119,7 @@ extension Scenario {
       return [500, 900]
     },
     queries("a restart by id", of: postponed) { world, timer in
-      let plain: TimerRef.PlainSchedule = (first: 50, firstIsDeadline: false, leeway: .none)
+      let plain: TimerRef.OneShotSchedule = (first: 50, firstIsDeadline: false, leeway: .none)
       world.thread("writer") {
         for _ in 0..<2 {
           world.call("restart", on: timer) { TimerRef.restartDirectly($0.id, plain) ?? $0.restart(Schedule(first: 50)) }

@@ -214,17 +214,17 @@ final class TimerLog {
       handler: callback, context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
     if callbacks { (options.registrationHandler, options.cancelHandler) = (callback, callback) }
     let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
-    let status = createPlain(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
+    let status = createDirectly(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok
     return status
   }
 
   /// As `chime_timer_start` does, for a timer that has a handler and nothing else.
-  private func createPlain(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
+  private func createDirectly(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
     guard let schedule, schedule.interval == 0, !options.needsSideRecord, !options.flags.contains(.givesRecords) else {
       return nil
     }
-    return TimerRef.createPlain(
+    return TimerRef.createDirectly(
       on: queue.id, options.handler, options.context, selfRelease: releasesItself, first: schedule.first,
       firstIsDeadline: schedule.firstIsDeadline, leeway: .none, out: &id)
   }
