@@ -15,7 +15,8 @@
  *     int chime_defer_cancellation(void)          a cancellation of the calling thread waits; gives the state before
  *     void chime_restore_cancellation(int state)
  *     bool chime_is_last_thread(void)             the process ends, and the system has ended all other threads already
- *     chime_lock                                  void chime_lock_init_without_inheritance(chime_lock *), _destroy, _take, _give; bool _try
+ *     chime_lock                                  void chime_lock_init_without_inheritance(chime_lock *), _destroy, _take,
+ *                                                 _give; bool _try
  *     chime_condition                             void chime_condition_destroy(chime_condition *), _signal, _broadcast,
  *                                                 _wait(chime_condition *, chime_lock *)
  *     chime_life                                  what a thread holds as long as it lives
@@ -54,9 +55,11 @@ bool chime_take_cancellation(void);
 
 /* ---- Locks and conditions --------------------------------------------------------------------------------------- */
 
-/* With priority inheritance, where the system has it (chime_lock_init_without_inheritance: without, wherever it is); but not in a forked
-   child, where libc, after a fork that was not its own, takes the thread for its parent's. There it may stand over a lock
-   whose holder is gone. */
+/*
+ * With priority inheritance, where the system has it (chime_lock_init_without_inheritance: nowhere); but not in a forked
+ * child, where libc, after a fork that was not its own, takes the thread for its parent's. There it may stand over a lock
+ * whose holder is gone.
+ */
 void chime_lock_init(chime_lock *lock);
 /* chime_lock_take for a lock that others take again and again, each for a moment: with some patience before the thread
    sleeps. */
