@@ -98,7 +98,7 @@ final class WheelBench {
 
   /// What is wrong with the bound on entries; it holds after each placement.
   var excess: String? {
-    let most = 2 * wheel.placedCount + Wheel.tolerance
+    let most = 2 * wheel.placedCount + WheelTicks.tolerance
     return wheel.entryCount <= most ? nil : "\(wheel.entryCount) entries, \(most) allowed"
   }
 

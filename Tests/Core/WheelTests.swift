@@ -94,8 +94,8 @@ import Testing
     var random = SplitMix64(seed: 10)
     let times: [Int64] = [.min, -1, 0, 1, 1023, 1024, 1025, .max - 1024, .max - 1023, .max - 1, .max]
     for time in times + (0..<2000).map({ _ in random.distance(bits: 63) }) {
-      let tick = Wheel.tick(notBefore: time, shift: shift)
-      #expect(Wheel.time(of: tick, shift: shift) >= time, "\(time)")
+      let tick = WheelTicks.tick(notBefore: time, shift: shift)
+      #expect(WheelTicks.time(of: tick, shift: shift) >= time, "\(time)")
       if tick > 0 { #expect(Int128(tick - 1) << Int128(shift) < Int128(time), "\(time)") }
     }
   }
@@ -108,7 +108,7 @@ import Testing
     let free = bench.core.control.freeRegionCount
     var random = SplitMix64(seed: 15)
     for round in 0..<20 {
-      while bench.wheel.entryCount < 2 * bench.wheel.placedCount + Wheel.tolerance {
+      while bench.wheel.entryCount < 2 * bench.wheel.placedCount + WheelTicks.tolerance {
         bench.place(Int.random(in: 0..<256, using: &random), at: bench.now + 1 + random.distance(bits: 60))
       }
       bench.reopen(now: Int64(round))
@@ -143,7 +143,7 @@ import Testing
     let bench = try WheelBench(timers: 1002)
     for number in 2..<1002 { bench.place(number, at: 1000) }
     let (here, there) = (Int64(1) << 40, Int64(1) << 41 + 1)
-    while bench.wheel.entryCount < 2 * bench.wheel.placedCount + Wheel.tolerance - 2 {
+    while bench.wheel.entryCount < 2 * bench.wheel.placedCount + WheelTicks.tolerance - 2 {
       bench.place(0, at: there)
       bench.place(0, at: here)
     }
@@ -201,7 +201,7 @@ import Testing
     #expect(
       !becomesWrong(bench) { front in
         guard let tick = Slab.position(of: bench.rows[0].slot.index).tick else { return false }
-        return Wheel.time(of: tick, shift: bench.wheel.shift) < front ?? .max
+        return WheelTicks.time(of: tick, shift: bench.wheel.shift) < front ?? .max
       })
   }
 }
