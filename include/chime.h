@@ -14,8 +14,9 @@
  *
  * A callback must return: leaving it by longjmp or a C++ exception is undefined. Every function leaves errno as it was.
  *
- * A callback may end its thread, by pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers
- * that the callback has pushed run, its timer is cancelled, and everything else goes on.
+ * A callback is any function of yours that Chime calls. It may end its thread, by pthread_exit or a cancellation, as
+ * interpreters do when they exit. Cleanup handlers that it has pushed run, and everything goes on as if it had returned,
+ * but that a handler's timer is cancelled.
  *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
  *     callback returns and has left a cancellation pending, which cancels no timer, and if somebody cancels a thread of
  *     Chime that waits. Cancellation acts on these threads inside your functions only.
@@ -27,7 +28,8 @@
  *     frames out there do not. With musl its result is NULL, whatever the callback gave to pthread_exit.
  *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
- * anywhere else.
+ * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
+ * function of Chime: what it had begun would stay half done.
  *
  * Queries (chime_timer_state, _get_info, _next_deadline, _generation, _explain; chime_queue_get_stats, _dump,
  * _next_deadline, _now) change nothing: they wake no queue, delay no tick, and return in bounded time whatever other
@@ -45,7 +47,11 @@
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its
- * finalizer exactly once, after the last callback that could use it.
+ * finalizer exactly once, after the last callback that could use it: never, if the process ends first, and not in a
+ * forked child.
+ *
+ * The end of the process. Timers tick, and every function works, while functions of atexit and destructors run: shut
+ * down what must not. The library stays mapped after dlclose, so timers that are armed tick on.
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
  * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted, and
@@ -57,6 +63,10 @@
  * processors and timer slack are those that the process's main thread had when the library was loaded, whoever makes the
  * first queue, but never real-time priority: that only precise queues have, where it is asked for. What the system
  * refuses, such as a better nice value than that of the thread that makes the queue, stays as that thread has it.
+ *
+ * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
+ * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
+ * their numbers since.
  *
  * Fork. In a child of a process that has created anything here, every function that returns a status answers
  * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either. On Linux 4.14 and later a child is
@@ -1251,9 +1261,9 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
  *
  * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait for the disk;
  * events for which the ring or the disk has no room are dropped and counted, as `dropped` in the file's otherData. The
- * file is complete JSON about 20 ms after the latest event in it, and when the program ends; after the disk was full,
- * at most a second after there is room again. A forked child writes nothing, until it is reinitialised and names a file
- * of its own. Callbacks of concurrent queues appear only on the timers' tracks.
+ * file is complete JSON about 20 ms after the latest event in it, and when the program ends by exit or a return from
+ * main; after the disk was full, at most a second after there is room again. A forked child writes nothing, until it is
+ * reinitialised and names a file of its own. Callbacks of concurrent queues appear only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
@@ -1346,8 +1356,7 @@ uint64_t chime_memory_used(void);
  *
  * Every kind of queue then works as in any process, with threads of the child's own, but for dispatch queues:
  * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch answer
- * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread. A raw clone() is not
- * noticed.
+ * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread.
  *
  * If the child was forked inside a callback of a host-driven or virtual queue, or of a queue on the run loop of one of
  * the host's threads, the call that runs the callback returns in the child, too:

@@ -186,8 +186,11 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10");
   EXPECT_OK(chime_timer_release(timer)); /* its slot is there; what is refused is the label */
-  EXPECT_OK(chime_set_memory_limit(chime_memory_used() + LABEL));
-  EXPECT_STATUS(chime_timer_create(queue, &labelled, &timer), CHIME_ERROR_LIMIT);
+  do {                                   /* again, where a thread of a test before has let go of some in between */
+    EXPECT_OK(chime_set_memory_limit(chime_memory_used() + LABEL));
+    status = chime_timer_create(queue, &labelled, &timer);
+  } while (status == CHIME_OK && EXPECT_OK(chime_timer_release(timer)));
+  EXPECT_STATUS(status, CHIME_ERROR_LIMIT);
   EXPECT_OK(chime_set_memory_limit(0));
   EXPECT_OK(chime_timer_create(queue, &labelled, &timer));
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other));
