@@ -479,16 +479,26 @@ typedef struct chime_timer_options {
 chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
                                 chime_queue_t *CHIME_NULLABLE queue);
 
+/* What a host's loop waits for: a file descriptor; on Windows a HANDLE, as a number. */
+#if defined(_WIN32)
+typedef intptr_t chime_waitable;
+#else
+typedef int32_t chime_waitable;
+#endif
+
 /**
  * The descriptor to poll: level-triggered, close-on-exec, owned by the queue until it ends. Poll it and do nothing else
  * with it. Remove it from your loop before the queue ends, because its number may then be used again.
+ *
+ * On Windows a handle that stays signalled until the queue has been processed, for WaitForMultipleObjects or
+ * RegisterWaitForSingleObject: `(HANDLE)fd`. It is no socket: select, WSAPoll and libuv's uv_poll do not take it.
  *
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: not a host-driven queue; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
+chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME_NULLABLE fd);
 
 /**
  * Runs what is due, on the calling thread.

@@ -16,9 +16,9 @@ private func store<Value, C>(
 }
 
 @_cdecl("chime_queue_fd") @implementation
-public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<Int32>?) -> chime_status {
+public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<chime_waitable>?) -> chime_status {
   guard unsafe fd != nil else { return Arguments.null("fd").rawValue }
-  return unsafe store(QueueCore.file(queue), fd) { $0 }
+  return unsafe store(QueueCore.file(queue), fd) { chime_waitable($0) }
 }
 
 @_cdecl("chime_queue_next_deadline") @implementation

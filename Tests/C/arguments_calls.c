@@ -46,10 +46,11 @@ VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
 /* What only host-driven queues do. */
 static void expect_not_host_driven(csuite *t, chime_queue_t queue, where place) {
   chime_tick ticks[1];
+  chime_waitable file = 7;
   int32_t number = 7;
   int64_t deadline = 7;
   uint32_t count = 7;
-  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
+  UNSUPPORTED(chime_queue_fd(queue, &file), "queue is not host-driven");
   EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
   if (place != VIRTUAL) EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
@@ -57,7 +58,7 @@ static void expect_not_host_driven(csuite *t, chime_queue_t queue, where place) 
   EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT(number == 7 && deadline == 7 && count == 7);
+  EXPECT(file == 7 && number == 7 && deadline == 7 && count == 7);
 }
 
 static const char *functions_on_records =

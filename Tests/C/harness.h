@@ -297,7 +297,7 @@ int64_t deadline_of(csuite *t, chime_timer_t timer);
 chime_timer_info info_of(csuite *t, chime_timer_t timer);
 int64_t now_of(csuite *t, chime_queue_t queue);
 int64_t next_deadline(csuite *t, chime_queue_t queue);
-int32_t fd_of(csuite *t, chime_queue_t queue);
+chime_waitable fd_of(csuite *t, chime_queue_t queue);
 int32_t poll_timeout(csuite *t, chime_queue_t queue);
 chime_queue_stats stats_of(csuite *t, chime_queue_t queue);
 int is_stale(chime_timer_t timer);

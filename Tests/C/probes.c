@@ -9,7 +9,7 @@ ANSWER(deadline_of, int64_t, chime_timer_next_deadline, -1)
 ANSWER(info_of, chime_timer_info, chime_timer_get_info, CHIME_TIMER_INFO_INIT)
 ANSWER(now_of, int64_t, chime_queue_now, -1)
 ANSWER(next_deadline, int64_t, chime_queue_next_deadline, 7)
-ANSWER(fd_of, int32_t, chime_queue_fd, -1)
+ANSWER(fd_of, chime_waitable, chime_queue_fd, -1)
 ANSWER(poll_timeout, int32_t, chime_queue_poll_timeout, 7)
 ANSWER(stats_of, chime_queue_stats, chime_queue_get_stats, CHIME_QUEUE_STATS_INIT)
 

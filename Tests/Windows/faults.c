@@ -225,18 +225,18 @@ static void handles_of_each_clock_come_and_go(void) {
   for (int i = 0; i < 90; i++) {
     chime_queue_options options = QUEUE_OPTIONS(.clock = clocks[i % 3]);
     chime_queue_t queue = 0;
-    int32_t fd = -1;
+    chime_waitable fd = -1;
     int ticks = 0;
     uint32_t count = 0;
     EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
     EXPECT_OK(chime_queue_fd(queue, &fd));
-    EXPECT(WaitForSingleObject((HANDLE)(intptr_t)fd, 0) == WAIT_TIMEOUT);
+    EXPECT(WaitForSingleObject((HANDLE)fd, 0) == WAIT_TIMEOUT);
     EXPECT_OK(chime_queue_async(queue, count_call, &ticks, NULL));
-    EXPECT(WaitForSingleObject((HANDLE)(intptr_t)fd, 30000) == WAIT_OBJECT_0);
+    EXPECT(WaitForSingleObject((HANDLE)fd, 30000) == WAIT_OBJECT_0);
     EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, NULL));
     EXPECT_OK(chime_queue_process(queue, 0, &count));
     EXPECT(ticks == 1);
-    EXPECT(WaitForSingleObject((HANDLE)(intptr_t)fd, i % 9 == 0 ? 50 : 0) == WAIT_TIMEOUT);
+    EXPECT(WaitForSingleObject((HANDLE)fd, i % 9 == 0 ? 50 : 0) == WAIT_TIMEOUT);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     if (i == 44) before = handles();
   }

@@ -11,7 +11,7 @@ cases=$(eval "$START ./faults.exe --list" | tr -d '\r')
 [ "$(echo "$cases" | wc -l)" -ge 10 ] || { echo "FAILED: no list of cases" && exit 1; }
 while read -r name status text; do
   rm -f faults.trace
-  eval "timeout --kill-after=5 90 env $START ./faults.exe $name" >/dev/null 2>errors </dev/null
+  eval "timeout --kill-after=5 90 $START ./faults.exe $name" >/dev/null 2>errors </dev/null
   got=$?
   is_wrong=0
   [ "$got" -eq "$status" ] || { echo "exit status $got, expected $status" >>errors && is_wrong=1; }
@@ -27,7 +27,7 @@ while read -r name status text; do
   fi
   verdict "$name" $is_wrong
 done <<<"$cases"
-eval "timeout --kill-after=5 90 env $START ./loads.exe" 2>errors </dev/null | grep -q '^ok loads'
+eval "timeout --kill-after=5 90 $START ./loads.exe" 2>errors </dev/null | grep -q '^ok loads'
 verdict "the library stays when it is let go of, and its timers go on" $?
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -28,6 +28,7 @@ ABOUT = {
     "chime_resume_policy": "what a resume does about the time that was left", "chime_state": "the states of a timer",
     "chime_tick_kind": "why a callback or a trace function is called", "chime_queue_options": "what a queue is made with",
     "chime_schedule": "when a timer ticks", "chime_timer_options": "what a timer calls, and what it holds",
+    "chime_waitable": "what a host's loop waits for",
     "chime_allocator": "an allocator of the host's", "CHIME_SECOND": "durations in nanoseconds",
     "CHIME_VERSION": "the version of the header, and whether a library goes with it",
     "CHIME_RUN_LOOP_DEFAULT_MODE": "the names of the modes of run loops",

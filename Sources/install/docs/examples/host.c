@@ -1,5 +1,5 @@
 /*
- * Pages: chime_queue_fd chime_queue_process
+ * Pages: chime_queue_fd chime_queue_process chime_waitable
  * Output:
  *   tick 1
  *   tick 2
