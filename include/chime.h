@@ -27,6 +27,9 @@
  *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
  *     frames out there do not. With musl its result is NULL, whatever the callback gave to pthread_exit.
  *
+ * On Windows a callback must not end its thread (ExitThread, pthread_exit): nothing can be undone there, and the process
+ * ends with a message.
+ *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
  * function of Chime: what it had begun would stay half done.
