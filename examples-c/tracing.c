@@ -17,6 +17,7 @@
  *   it was suspended 5 ms ago.
  *   2 ticks, 0 missed, every 10 ms
  *   25 ms  CHIME_TRACE_RESUMED
+ *   5 ms are left
  *   30 ms  CHIME_TICK_DUE
  *   30 ms  CHIME_TRACE_CANCELLED
  *   30 ms  CHIME_TRACE_RETURNED
@@ -40,6 +41,7 @@ int main(void) {
   chime_timer_t timer;
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   char reason[160];
+  int64_t left;
 
   CHECK(chime_set_trace(on_trace, NULL));
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
@@ -53,6 +55,8 @@ int main(void) {
   printf("%d ticks, %d missed, every %d ms\n", (int)info.sequence, (int)info.missed,
          (int)(info.interval_ns / CHIME_MILLISECOND));
   CHECK(chime_timer_resume(timer));
+  CHECK(chime_timer_remaining(timer, &left));
+  printf("%d ms are left\n", (int)(left / CHIME_MILLISECOND));
   CHECK(chime_queue_advance(queue, 25 * CHIME_MILLISECOND));
   CHECK(chime_timer_release(timer));
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));

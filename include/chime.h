@@ -34,7 +34,7 @@
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
  * function of Chime: what it had begun would stay half done.
  *
- * Queries (chime_timer_state, _get_info, _next_deadline, _generation, _explain; chime_queue_get_stats, _dump,
+ * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _explain; chime_queue_get_stats, _dump,
  * _next_deadline, _now) change nothing: they wake no queue, delay no tick, and return in bounded time whatever other
  * threads do, even at real-time priority.
  *
@@ -49,9 +49,9 @@
  * queue they are handed to its threads in this order.)
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
- * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its
- * finalizer exactly once, after the last callback that could use it: never, if the process ends first, and not in a
- * forked child.
+ * A queue's end ends its timers, so a program may release them before or after it. Strings are copied. A context belongs
+ * to Chime only once the call has returned CHIME_OK; Chime then calls its finalizer exactly once, after the last callback
+ * that could use it: never, if the process ends first, and not in a forked child.
  *
  * The end of the process. Timers tick, and every function works, while functions of atexit and destructors run: shut
  * down what must not. The library stays mapped after dlclose, so timers that are armed tick on.
@@ -555,8 +555,8 @@ chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
  * A program may end in any order: after its queue a timer has ended, too, and its release is ignored. Chime knows that
  * of a timer until another one takes its place; from then on the answer is CHIME_ERROR_INVALID_HANDLE.
  *
- * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue; CHIME_ERROR_INVALID_HANDLE: it was
- *         released before, among others
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue; CHIME_ERROR_INVALID_HANDLE: not a
+ *         timer's id, or one that was released before
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
@@ -575,7 +575,7 @@ chime_status chime_timer_release(chime_timer_t timer);
  * @return CHIME_OK: no callback of the queue runs or will run; CHIME_IGNORED: the queue had ended before;
  *         CHIME_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
  *         inside a callback of this queue, or of a queue that waits for it: it was released, and the call did not wait;
- *         CHIME_ERROR_INVALID_HANDLE: it was released before and has not ended yet, among others;
+ *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: yes. Waits: for a handler.
@@ -809,13 +809,23 @@ chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generati
 chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
 
 /**
- * When the next tick is due. The time that is left is this minus chime_queue_now.
+ * When the next tick is due.
  * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no.
  */
 chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
+
+/**
+ * How much time is left until the next tick is due.
+ * @param remaining_ns  receives the time; 0: the tick is due already; CHIME_FOREVER: the timer is not running. Of a timer
+ *                      that was suspended with CHIME_RESUME_REMAINING: the time that was kept
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_remaining(chime_timer_t timer, int64_t *CHIME_NULLABLE remaining_ns);
 
 /**
  * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing
@@ -948,7 +958,7 @@ chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
  * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
  * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_IGNORED: the queue has ended;
- *         CHIME_ERROR_INVALID_HANDLE: it was released before and has not ended yet, among others
+ *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */

@@ -365,6 +365,12 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
     chime_timer_next_deadline(id_, &deadline);
     return std::chrono::nanoseconds(deadline);
   }
+  /** Until the next tick is due; 0 if it is due already, std::chrono::nanoseconds::max() for a timer that does not run. */
+  std::chrono::nanoseconds remaining() const noexcept {
+    std::int64_t left = CHIME_FOREVER;
+    chime_timer_remaining(id_, &left);
+    return std::chrono::nanoseconds(left);
+  }
   std::string explain() const { return detail::text(chime_timer_explain, id_); }
 
  private:

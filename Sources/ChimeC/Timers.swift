@@ -281,6 +281,16 @@ private func nextDeadline(_ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePo
   return Status.ok.rawValue
 }
 
+@_cdecl("chime_timer_remaining") @implementation
+public func chime_timer_remaining(
+  _ timer: chime_timer_t, _ remaining_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard let remaining_ns = unsafe remaining_ns else { return Arguments.null("remaining_ns").rawValue }
+  guard let value = TimerRef(timer)?.remaining else { return TimerRef.unknown(timer).rawValue }
+  unsafe remaining_ns.pointee = value
+  return Status.ok.rawValue
+}
+
 @_cdecl("chime_timer_get_info") @implementation
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?)
   -> chime_status

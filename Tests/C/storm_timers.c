@@ -167,7 +167,9 @@ static chime_status call(storm *s, operation operation, chime_timer_t timer, dic
     case ADD_HANDLER: return add_handler(s, timer, d);
     case REMOVE_HANDLER: return chime_timer_remove_handler(timer, roll_below(d, 2) ? "one" : "two");
     case STATE: return chime_timer_state(timer, &state);
-    case NEXT_DEADLINE: return chime_timer_next_deadline(timer, &time);
+    case NEXT_DEADLINE:
+      if (roll_below(d, 2) == 0) return chime_timer_remaining(timer, &time);
+      return chime_timer_next_deadline(timer, &time);
     case CHECK_GENERATION:
       if (chime_timer_generation(timer, &generation) != CHIME_OK) return CHIME_ERROR_INVALID_HANDLE;
       return chime_timer_check_generation(timer, generation);

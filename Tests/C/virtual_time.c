@@ -98,6 +98,45 @@ VIRTUAL_TEST(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick) {
   EXPECT_EQ(deadline, CHIME_FOREVER);
 }
 
+static int64_t left_of(csuite *t, const probe *p) {
+  int64_t left = -1;
+  EXPECT_OK(chime_timer_remaining(p->timer, &left));
+  return left;
+}
+
+static void is_due_now(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence > 1) return;
+  EXPECT_EQ(left_of(t, p), 10);
+  EXPECT_OK(chime_queue_jump(p->queue, 15));
+  EXPECT_EQ(left_of(t, p), 0);
+}
+
+VIRTUAL_TEST(the_time_that_is_left_is_that_to_the_next_deadline_or_what_a_suspended_timer_keeps) {
+  const chime_schedule keeps = SCHEDULE(.first_ns = 10, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING);
+  probe *p = probe_idle(t, queue, NULL), *never = probe_after(t, queue, NULL, CHIME_FOREVER);
+  EXPECT_EQ(left_of(t, p), CHIME_FOREVER);
+  EXPECT_EQ(left_of(t, never), CHIME_FOREVER);
+  EXPECT_OK(chime_timer_restart(p->timer, AFTER(10)));
+  ADVANCE(4);
+  EXPECT_EQ(left_of(t, p), 6);
+  EXPECT_OK(chime_timer_postpone(p->timer, 20));
+  EXPECT_EQ(left_of(t, p), 20);
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  EXPECT_EQ(left_of(t, p), CHIME_FOREVER);
+  EXPECT_OK(chime_timer_restart(p->timer, &keeps));
+  ADVANCE(7);
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  ADVANCE(100);
+  EXPECT_EQ(left_of(t, p), 3);
+  EXPECT_OK(chime_timer_resume(p->timer));
+  EXPECT_EQ(left_of(t, p), 3);
+  p->on_tick = is_due_now;
+  ADVANCE(3);
+  EXPECT_EQ(p->ticks, 2);
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_EQ(left_of(t, p), CHIME_FOREVER);
+}
+
 VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) { /* [12] */
   probe *p = probe_quiet(t, queue, 7, 0, activate_own);
   EXPECT_STATUS(chime_queue_advance(queue, 100), CHIME_ERROR_LIMIT);

@@ -205,6 +205,7 @@ static arguments of(const world *w, int flags) {
   F(timer_check_generation, IS_QUERY) \
   F(timer_state, IS_QUERY) \
   F(timer_next_deadline, IS_QUERY) \
+  F(timer_remaining, IS_QUERY) \
   S(timer_get_info, IS_QUERY, chime_timer_get_info(w->timer, &info)) \
   S(timer_explain, IS_QUERY, explain(w)) \
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", handle, NULL, finalize))) \

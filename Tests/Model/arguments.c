@@ -233,6 +233,7 @@ static arguments of(const given *g) {
   F(timer_check_generation, DONE | IGNORED | HANDLE, 0) \
   F(timer_state, DONE | HANDLE | ARGUMENT, ASKS) \
   F(timer_next_deadline, DONE | HANDLE | ARGUMENT, ASKS) \
+  F(timer_remaining, DONE | HANDLE | ARGUMENT, ASKS) \
   G(timer_get_info, DONE | HANDLE | ARGUMENT, 0, ask_info(g)) \
   G(timer_explain, DONE | HANDLE | ARGUMENT, 0, ask_text(g, chime_timer_explain)) \
   F(timer_add_handler, DONE | RUNNING | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, HANDLER | TAKES) \

@@ -51,6 +51,7 @@ func TestARepeatingTimerHasItsGridAndCountsWhatItMissed(t *testing.T) {
 	expect(t, "missed", (*seen)[2].Missed, 2)
 	expect(t, "now", must(queue.Now()), 55)
 	expect(t, "next", must(timer.NextDeadline()), 60)
+	expect(t, "left", must(timer.Remaining()), 5)
 	expect(t, "the queue's next", must(queue.NextDeadline()), 60)
 	info := must(timer.Info())
 	expect(t, "info", info, TimerInfo{State: RunningState, Generation: (*seen)[0].Generation, Sequence: 3, NextDeadline: 60,

@@ -189,6 +189,14 @@ func (t *Timer) NextDeadline() (time.Duration, error) {
 	return time.Duration(deadline), err
 }
 
+// Remaining is the time until the next tick is due, 0 if it is due already; Forever: the timer is not running. Suspended with
+// Schedule.ResumeRemaining: the time that was kept.
+func (t *Timer) Remaining() (time.Duration, error) {
+	var remaining C.int64_t
+	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_remaining(id, &remaining) })
+	return time.Duration(remaining), err
+}
+
 // Info is everything there is to know about the timer, at one instant.
 func (t *Timer) Info() (TimerInfo, error) {
 	inC := C.chime_timer_info{size: C.sizeof_chime_timer_info}

@@ -229,6 +229,12 @@ class Timer:
         """On the queue's clock. FOREVER: the timer is not running."""
         return read(c.timer_next_deadline, self.id)
 
+    @property
+    def remaining_ns(self) -> int:
+        """Until the next tick is due; 0: it is due already; FOREVER: the timer is not running. Suspended with
+        ResumePolicy.REMAINING: what was kept."""
+        return read(c.timer_remaining, self.id)
+
     def info(self) -> TimerInfo:
         """Everything there is to know about the timer, at one instant."""
         info = c.TimerInfo()

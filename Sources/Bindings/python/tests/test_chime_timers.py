@@ -57,8 +57,11 @@ class VirtualTime(unittest.TestCase):
     def test_durations_are_timedeltas_too_and_saturate(self):
         self.timer = timer = self.queue.after(timedelta(milliseconds=1.5), self.function)
         self.assertEqual(timer.next_deadline_ns, 1_500_000)
+        self.queue.advance(500_000)
+        self.assertEqual(timer.remaining_ns, 1_000_000)
         self.assertIs(timer.restart(Schedule(first=2**80)), Outcome.OK)
         self.assertEqual(timer.next_deadline_ns, chime.FOREVER)
+        self.assertEqual(timer.remaining_ns, chime.FOREVER)
         with self.assertRaisesRegex(TypeError, "float"):
             self.queue.after(1.5, self.function)
 

@@ -212,6 +212,7 @@ extern "C" {
     pub fn chime_timer_release_and_wait(timer: TimerId, timeout_ns: i64) -> Status;
     pub fn chime_timer_generation(timer: TimerId, generation: *mut u64) -> Status;
     pub fn chime_timer_next_deadline(timer: TimerId, deadline_ns: *mut i64) -> Status;
+    pub fn chime_timer_remaining(timer: TimerId, remaining_ns: *mut i64) -> Status;
     pub fn chime_timer_check_generation(timer: TimerId, generation: u64) -> Status;
     pub fn chime_timer_state(timer: TimerId, state: *mut i32) -> Status;
     pub fn chime_timer_get_info(timer: TimerId, info: *mut TimerInfo) -> Status;

@@ -168,6 +168,13 @@ impl Timer {
             .map(|deadline| Some(deadline).filter(|ns| *ns != i64::MAX))
     }
 
+    /// How much time is left until the next tick is due; 0: it is due already; `None`: the timer is not running. Suspended
+    /// with `ResumePolicy::Remaining`: what was kept.
+    pub fn remaining(&self) -> Result<Option<Duration>, Error> {
+        filled(|left| unsafe { sys::chime_timer_remaining(self.0, left) })
+            .map(|left| u64::try_from(left).ok().filter(|ns| *ns != i64::MAX as u64).map(Duration::from_nanos))
+    }
+
     /// Everything there is to know about the timer, at one instant.
     pub fn info(&self) -> Result<TimerInfo, Error> {
         filled(|info| unsafe { sys::chime_timer_get_info(self.0, info) }).map(|info| TimerInfo::of(&info))

@@ -47,6 +47,7 @@ fn a_repeating_timer_has_its_grid_and_counts_what_it_missed() -> Result<(), Erro
     let info = timer.info()?;
     assert_eq!((info.missed, info.sequence, info.interval, info.state), (2, 3, ns(10), State::Running));
     assert_eq!(timer.next_deadline_ns()?, Some(60));
+    assert_eq!(timer.remaining()?, Some(ns(5)));
     assert_eq!(queue.next_deadline_ns()?, Some(60));
     let stats = queue.stats()?;
     assert_eq!((stats.timers, stats.ticks, stats.missed, stats.lateness.iter().sum::<u64>()), (1, 3, 2, 3));
@@ -191,6 +192,7 @@ fn errors_have_a_sentence() -> Result<(), Error> {
     assert!(!error.detail().is_empty());
     let timer = queue.after(FOREVER, |_| ())?;
     assert_eq!(timer.next_deadline_ns()?, None);
+    assert_eq!(timer.remaining()?, None);
     assert_eq!(queue.shutdown(FOREVER)?, Outcome::Ok);
     let error = timer.suspend().unwrap_err();
     assert_eq!(error.status(), chime::sys::ERROR_INVALID_HANDLE);

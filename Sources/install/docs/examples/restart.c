@@ -1,10 +1,12 @@
 /*
  * Pages: chime_timer_restart chime_timer_restart_after chime_timer_restart_until chime_timer_reschedule chime_timer_next_deadline
+ *        chime_timer_remaining
  * Output:
  *   due at 300 ms
  *   due at 250 ms
  *   due at 400 ms
  *   due at 40 ms
+ *   10 ms are left
  *   tick 1 at 40 ms
  */
 #include <chime.h>
@@ -25,6 +27,7 @@ int main(void) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_t timer;
   chime_queue_t queue;
+  int64_t left;
   if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
   if (CHIME_FAILED(chime_timer_after(queue, 100 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer))) return 1;
   chime_timer_restart_after(timer, 300 * CHIME_MILLISECOND); /* in any state, earlier or later */
@@ -37,6 +40,9 @@ int main(void) {
   schedule.first_ns = 40 * CHIME_MILLISECOND;
   chime_timer_restart(timer, &schedule); /* makes it run, whatever its state */
   say(timer);
+  chime_queue_advance(queue, 30 * CHIME_MILLISECOND);
+  if (CHIME_FAILED(chime_timer_remaining(timer, &left))) return 1;
+  printf("%d ms are left\n", (int)(left / CHIME_MILLISECOND));
   chime_queue_advance(queue, CHIME_SECOND);
   chime_timer_release(timer);
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
