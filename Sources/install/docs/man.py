@@ -363,7 +363,7 @@ class Manual:
         text = self.overviews["chime.h"].split("\n\n", 1)[1]
         heading, lines = "DESCRIPTION", []
         for paragraph in text.split("\n\n"):
-            match = re.match(r"(Purpose|Threads of Chime's own|Threads|Time|Ownership|Structures|Fork|Provisional)\b\.?", paragraph)
+            match = re.match(r"(Purpose|Threads of Chime's own|Threads|Time|Ownership|The end of the process|Structures|Fork|Provisional)\b\.?", paragraph)
             if match and match[1] != "Purpose":
                 parts.append((heading, lines))
                 heading, lines = match[1].upper(), []
