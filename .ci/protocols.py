@@ -1,4 +1,4 @@
-"""Whether the functions that the protocols of Sources/README.md name, in the table and in the list below it, are where it
+"""Whether the functions that the protocols of Sources/Protocols.md name, in the table and in the list below it, are where it
 says, and whether every function with a compare-and-swap is in one of them.
 
 A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift; one whose
@@ -16,7 +16,7 @@ files.update({os.path.basename(path): path for path in glob.glob("Sources/C[PS]*
 in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;]*$")
 wrong = count = 0
 named = set()
-for line in open("Sources/README.md"):
+for line in open("Sources/Protocols.md"):
     row = re.match(r"(?:\| |- \*\*)(P\d+[a-z]?) ", line)
     if not row:
         continue

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Whoever asks stores the request, then wakes the run; a run takes it, or finds that there is none, before it waits, and
 /// says beforehand that it will wait; all sequentially consistent, so one of the two sees the other (P11c,
-/// Sources/README.md).
+/// Protocols.md).
 struct StopRequest: ~Copyable {
   /// Who is to stop: a queue's id, so that a request that came late means nothing to the next queue; 0 for nobody.
   private let pending = Atomic<UInt64>(0)

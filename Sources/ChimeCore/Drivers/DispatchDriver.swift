@@ -9,7 +9,7 @@ final class DispatchDriver: QueueDriver {
   /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
-  /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Sources/README.md).
+  /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Protocols.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ context: DispatchContext) {

@@ -36,7 +36,7 @@ extension HostDriver {
         return
       }
       control.watched = slot.index &+ 1
-      // If a timer is being written, its writer looks at `watched` at the end (P5, Sources/README.md).
+      // If a timer is being written, its writer looks at `watched` at the end (P5, Protocols.md).
       isWatching = HostDriver.isWorthWatching(slot)
       if isWatching { return }
     }
@@ -70,7 +70,7 @@ extension HostDriver {
   }
 
   /// Wakes the sleeper in `run` on another thread, if the timer that it watches is no longer running: this pass may
-  /// have taken away what would have woken it (P5b, Sources/README.md).
+  /// have taken away what would have woken it (P5b, Protocols.md).
   private func wakeWatcher() {
     let watched = control.watched
     if watched == 0 { return }

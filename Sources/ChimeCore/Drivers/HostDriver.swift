@@ -10,9 +10,9 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
   private let owner: UInt64?
   /// What the system calls the thread that made the queue.
   let systemThread = chime_system_thread()
-  /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
+  /// The thread that last processed or took records; 0 for none yet (P11d, Protocols.md).
   let drivingThread = Atomic<UInt64>(0)
-  /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).
+  /// Threads inside `run` that return when nothing is left to run (P5b, Protocols.md).
   let runners = Atomic<Int>(0)
   /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
   var isIdle = false
@@ -31,12 +31,12 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
 
   func arm(at time: Int64?) {
     let isCurrent = set(control.hostFile, time ?? .max)
-    // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Sources/README.md).
+    // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Protocols.md).
     if !isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
   }
 
   /// Sets the descriptor, on the wall clock so that a step makes it readable, too. False if the clock was stepped since
-  /// the pass has looked at it: behind the setting, so that no step is missed (P13c, Sources/README.md).
+  /// the pass has looked at it: behind the setting, so that no step is missed (P13c, Protocols.md).
   private func set(_ file: Int32, _ time: Int64) -> Bool {
     guard control.isWall, time != .max else {
       TimerFile.set(file, time, clock: control.clockNumber)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it pins the control block,
 /// reads the descriptor and sets the timer. Whoever closes the queue takes the descriptor away, waits for the pins, and
-/// closes it. So a late waker never touches a descriptor that the host has opened since (P7, Sources/README.md).
+/// closes it. So a late waker never touches a descriptor that the host has opened since (P7, Protocols.md).
 extension QueueControlBlock {
   func openHost(_ file: Int32) { unsafe storage.pointee.hostFile.store(file, ordering: .sequentiallyConsistent) }
 

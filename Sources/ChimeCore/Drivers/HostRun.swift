@@ -89,7 +89,7 @@ extension QueueCore {
       let file = control.hostFile
       // Read after the descriptor, which may be that of the next queue in the control block. A stop that came before the
       // queue was armed has left nothing but the request; one that comes from here on finds this thread's pin (P11c,
-      // Sources/README.md).
+      // Protocols.md).
       if file < 0 || closing.hasBegun || control.stopIsPending(id) { return }
       Descriptors.wait(file, timeout: timeout)
     }

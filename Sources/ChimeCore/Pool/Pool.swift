@@ -12,7 +12,7 @@ import Synchronization
 /// There are two threads as long as there is an item, so that one waits while the other has a turn; and more, up to one
 /// for each item: the thread that takes the last turn begins another. But while every processor has a turn, the last
 /// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
-/// Where the system refuses a thread, see `begin(triesLeft:)` and `relieve`. (P23, P23b, P23c, Sources/README.md.)
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `relieve`. (P23, P23b, P23c, Protocols.md.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
@@ -134,7 +134,7 @@ package enum Pool: ProcessState {
   }
 
   /// What is ready waits for a thread that there may never be. Asks the system once more for one that it has refused, if
-  /// that is due; and wakes those who wait for a queue, each of whom gives that queue its turn (P23, Sources/README.md).
+  /// that is due; and wakes those who wait for a queue, each of whom gives that queue its turn (P23, Protocols.md).
   @inline(never)
   static func relieve() {
     if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { tellWaiters() }

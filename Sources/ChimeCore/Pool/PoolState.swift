@@ -7,7 +7,7 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too (P23b, Sources/README.md).
+/// wait; whoever wants something takes the lock, too (P23b, Protocols.md).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
   private var isRung = false

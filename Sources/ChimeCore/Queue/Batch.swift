@@ -59,7 +59,7 @@ struct Batch {
       let index = due[i]
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
-      // A timer that is being written has its turn, which waits for the writer (P2, Sources/README.md).
+      // A timer that is being written has its turn, which waits for the writer (P2, Protocols.md).
       guard word.isRunning || word.hasWriter && word.isLive else { continue }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= now || word.hasWriter {

@@ -6,7 +6,7 @@ struct Closing: ~Copyable {
   private let over = Atomic<Bool>(false)
   /// Functions and deliveries on their way on a concurrent queue, and whoever begins to close the queue: while there are
   /// some the queue does not end. Counted, then `hasBegun` or the functions' list is looked at; a closing pass says that it
-  /// closes, then reads this; all sequentially consistent, so one of the two sees the other (P7b, Sources/README.md).
+  /// closes, then reads this; all sequentially consistent, so one of the two sees the other (P7b, Protocols.md).
   private let outstanding = Atomic<Int>(0)
 
   /// The queue was released: nothing is delivered any more but what a release owes.

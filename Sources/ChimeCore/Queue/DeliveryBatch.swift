@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// One word says which are left: a number of the filling, the first, and the end. Whoever takes one reads the slot, then
 /// moves the first by compare-and-swap. If that succeeds, the batch was not filled anew in between, for that changes the
-/// number; so the slot is the one that stood there (P24, Sources/README.md).
+/// number; so the slot is the one that stood there (P24, Protocols.md).
 @safe final class DeliveryBatch: @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit; initialized throughout.
   private let slots: UnsafeMutablePointer<Atomic<UInt32>>

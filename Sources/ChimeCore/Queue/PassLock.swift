@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Who may be in a pass of a queue: one thread at a time. A thread that wants a pass and finds another in one leaves the
-/// work to that one, which looks once more after it has let go (P10, Sources/README.md).
+/// work to that one, which looks once more after it has let go (P10, Protocols.md).
 struct PassLock: ~Copyable {
   private enum Holder {
     static let nobody: UInt8 = 0

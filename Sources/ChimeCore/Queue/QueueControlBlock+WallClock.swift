@@ -26,7 +26,7 @@ extension QueueControlBlock {
 extension TimerRef {
   /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
   /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
-  /// was published, so one of the two calls sees both (P13, Sources/README.md).
+  /// was published, so one of the two calls sees both (P13, Protocols.md).
   func followWallClock() {
     guard let word = beginWriting() else { return }
     let offset = control.wallOffset
@@ -75,7 +75,7 @@ extension QueueControlBlock {
   var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
 
   /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
-  /// last look, behind the next wake-up; so that load may be relaxed (P13b, Sources/README.md).
+  /// last look, behind the next wake-up; so that load may be relaxed (P13b, Protocols.md).
   @inline(__always)
   fileprivate func takeStep() {
     if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {

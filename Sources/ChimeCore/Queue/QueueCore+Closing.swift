@@ -40,7 +40,7 @@ extension QueueCore {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
     else { return nil }
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
-    // own (P7b, Sources/README.md).
+    // own (P7b, Protocols.md).
     core.closing.holdUp()
     core.closing.begin()
     let isRunning = core.releaseTimers()
@@ -55,7 +55,7 @@ extension QueueCore {
   }
 
   /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken
-  /// away (P8, Sources/README.md). True if the handler of a timer runs.
+  /// away (P8, Protocols.md). True if the handler of a timer runs.
   private func releaseTimers() -> Bool {
     var isRunning = false
     control.forEachSlot { slot in
@@ -88,7 +88,7 @@ extension QueueCore {
     if isClosed { return }
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below comes again (P7b,
-    // Sources/README.md).
+    // Protocols.md).
     control.nextWakeUp = .max
     endOutstandingRecords(frame)
     if isAbandoned { return }

@@ -78,7 +78,7 @@ extension QueueCore {
       let isOver = !word.isLive || closing.hasBegun
       if word.hasWriter, !isOver {
         // A writer is waited for, even on a busy timer: it may rely on the position taken away for this visit, and not
-        // send the slot (P2, Sources/README.md).
+        // send the slot (P2, Protocols.md).
         backoff.pause()
         word = slot.word
         continue
@@ -161,7 +161,7 @@ extension QueueCore {
     } else {
       slot.link(into: control)
       // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
-      // need an earlier wake-up than the present one (P1d, Sources/README.md).
+      // need an earlier wake-up than the present one (P1d, Protocols.md).
       let word = slot.wordInOrder
       if word.isReleased { control.wakeToDispose() }
       if word.hasPendingCallback || word.isRunning {

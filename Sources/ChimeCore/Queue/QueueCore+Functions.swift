@@ -28,7 +28,7 @@ extension QueueCore {
     let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
-      // Sources/README.md).
+      // Protocols.md).
       core.closing.holdUp()
       guard core.functions.isOpen else {
         // The closing pass may have seen the count and waits until it is gone.

@@ -52,7 +52,7 @@ extension QueueCore {
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
-  /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
+  /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Protocols.md).
   private func armNextWakeUp() {
     // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
     // more pass.
@@ -129,7 +129,7 @@ extension QueueCore {
         version = slot.turnVersion
       } else if item.startOrder != slot.startOrder {
         // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
-        // wheel has taken away, and not sent it: so this waits for any writer, then places it (P2b, Sources/README.md).
+        // wheel has taken away, and not sent it: so this waits for any writer, then places it (P2b, Protocols.md).
         wheel.place(slot, wordWithoutWriter(slot))
         continue
       }
@@ -139,7 +139,7 @@ extension QueueCore {
         if isAbandoned { return }
         if limit.end != .max, now > limit.end || driver.shouldYield { break }
       } else if slot.set(TimerWord.enqueuedBit) {
-        // (P4d, Sources/README.md.)
+        // (P4d, Protocols.md.)
         batch.others.append(item.slot)
       }
     }
@@ -165,7 +165,7 @@ extension QueueCore {
 
   // MARK: Concurrent queues
 
-  /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d, Sources/README.md).
+  /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d, Protocols.md).
   private func enqueueDelivery(_ slot: TimerSlot) {
     guard slot.set(TimerWord.enqueuedBit) else { return }
     // Counted until the hooks have ended, which come after the timer's own end.

@@ -21,7 +21,7 @@ package enum Trace: ProcessState {
     case returned = 27
   }
 
-  /// A hint; the function lies behind the lock (P16, Sources/README.md).
+  /// A hint; the function lies behind the lock (P16, Protocols.md).
   private static let flag = Atomic<Bool>(false)
   @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
   private struct Target {

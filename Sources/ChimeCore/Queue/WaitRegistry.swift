@@ -115,7 +115,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes the threads that wait for a timer whose word says that there are any (P6, Sources/README.md).
+  /// Wakes the threads that wait for a timer whose word says that there are any (P6, Protocols.md).
   @inline(never)
   static func timerEnded(_ index: UInt32) {
     newest.withLock { newest in
@@ -126,7 +126,7 @@ enum WaitRegistry: ProcessState {
   }
 
   /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended. Who
-  /// enters behind this sees the end when it looks whether its wait is over (P6b, Sources/README.md).
+  /// enters behind this sees the end when it looks whether its wait is over (P6b, Protocols.md).
   static func queueEnded(_ core: QueueCore) {
     newest.withLock { newest in
       for waiter in Waiters(first: newest) {

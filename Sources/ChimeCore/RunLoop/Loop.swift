@@ -61,12 +61,12 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   let state: Locked<State>
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
-  /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Sources/README.md).
+  /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Protocols.md).
   private let thread = Atomic<UInt64>(0)
-  /// See `end` (P18d, Sources/README.md).
+  /// See `end` (P18d, Protocols.md).
   private let ended = Atomic<Bool>(false)
   /// Whether the innermost run is to return: a hint for its passes, by which they give up their slices (P11c,
-  /// Sources/README.md).
+  /// Protocols.md).
   let isStopping = Atomic<Bool>(false)
 
   package static let table = HandleTable<Loop>(.runLoop)

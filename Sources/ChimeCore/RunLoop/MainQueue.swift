@@ -19,7 +19,7 @@ package enum MainQueue: ProcessState {
     unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), chime_main_queue_key(), chime_dispatch_main_queue())
     isMarked.store(true, ordering: .releasing)
   }
-  /// Whether `run` is under way (P18b, Sources/README.md).
+  /// Whether `run` is under way (P18b, Protocols.md).
   private static let isRunning = Atomic<Bool>(false)
   private static let stopRequest = StopRequest()
   /// A timer that `requestStop` sets for now; -1 until a queue is created on the main queue, or it is run.

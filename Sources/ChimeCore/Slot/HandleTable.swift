@@ -15,7 +15,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private let table = Locked(Table())
   /// How many entries were ever made.
   private let made = Atomic<Int>(0)
-  /// The fork since which the table has been in use (P19, Sources/README.md).
+  /// The fork since which the table has been in use (P19, Protocols.md).
   private let epoch = Atomic<UInt32>(0)
 
   package init(_ kind: Handle.Kind) {

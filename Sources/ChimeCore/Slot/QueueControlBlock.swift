@@ -7,14 +7,14 @@ import Synchronization
 @unsafe struct QueueControlBlockStorage: ~Copyable {
   /// The id of the queue that lives here; 0 if there is none, or it has been released. A release
   /// stores 0 here, then visits all slots. A creator reads the word of its slot, then this: so it sees that the id is
-  /// gone, or the release changes the word before its swap, or finds its timer (P8, Sources/README.md; for calls on the
+  /// gone, or the release changes the word before its swap, or finds its timer (P8, Protocols.md; for calls on the
   /// whole queue P7).
   let id = Atomic<UInt64>(0)
   /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
   /// Pairs with the words: whoever waits stores this, then reads the timer's word; whoever ends a running timer swaps
-  /// its word, then reads this; all sequentially consistent, so one of the two sees the other (P5, Sources/README.md).
+  /// its word, then reads this; all sequentially consistent, so one of the two sees the other (P5, Protocols.md).
   let watched = Atomic<UInt32>(0)
-  /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Sources/README.md).
+  /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Protocols.md).
   let virtualNow = Atomic<Int64>(0)
   /// How many activations there were on a virtual queue, where their order is exact whichever threads they are on.
   let startOrder = Atomic<UInt32>(0)
@@ -22,11 +22,11 @@ import Synchronization
   /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(chime_monotonic_clock())
   /// Whether the queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13,
-  /// Sources/README.md).
+  /// Protocols.md).
   let isWall = Atomic<Bool>(false)
   /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step
   /// stores this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent, so
-  /// one of the two sees the other (P13b, Sources/README.md).
+  /// one of the two sees the other (P13b, Protocols.md).
   let stepIsPending = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
@@ -46,7 +46,7 @@ import Synchronization
   /// What wakes a host-driven queue; see `wakeHost`.
   let hostFile = Atomic<Int32>(-1)
   /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
-  /// `pinned` (P7, Sources/README.md).
+  /// `pinned` (P7, Protocols.md).
   let pins = Atomic<Int32>(0)
   /// Of a host-driven queue.
   let stopRequest = StopRequest()
@@ -55,12 +55,12 @@ import Synchronization
   /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
-  /// Sources/README.md).
+  /// Protocols.md).
   let nextWakeUp = Atomic<Int64>(.max)
   private var padding1 = (three, three, three, three, three)
 
   /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b,
-  /// Sources/README.md).
+  /// Protocols.md).
   let inbox = Atomic<UInt32>(0)
   private var padding2 = (three, three, three, three, three)
 
@@ -70,7 +70,7 @@ import Synchronization
   /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
   let hasRoom = Atomic<Bool>(false)
-  /// The state of the random numbers for jitter; see `randomPart` (P26, Sources/README.md).
+  /// The state of the random numbers for jitter; see `randomPart` (P26, Protocols.md).
   let randomState = Atomic<UInt64>(0)
   /// While no queue lives here: the index of the next such control block, and the version of its next id, which stays
   /// that of the queue that lives here then; 0 before the first has ended. Behind the lock of `QueueControlBlocks`.
@@ -169,7 +169,7 @@ struct SlotStore {
   /// yet, is not closed. Async-signal-safe.
   ///
   /// This raises the count, then reads the id or the descriptor; the end of a queue takes both away, then waits for the
-  /// count; all sequentially consistent, so one of the two sees the other (P7, Sources/README.md).
+  /// count; all sequentially consistent, so one of the two sees the other (P7, Protocols.md).
   @inline(__always)
   func pinned<Result>(_ body: () -> Result) -> Result {
     unsafe storage.pointee.pins.add(1, ordering: .sequentiallyConsistent)
@@ -223,7 +223,7 @@ struct SlotStore {
   func wallTime(_ time: Int64, offset: Int64) -> Int64 { time == .max ? .max : time.saturatingAdd(offset) }
 
   /// The number of an activation on the calling thread, whose state that is: later ones have higher numbers, among those
-  /// of one thread; on a virtual queue among all (P2b, Sources/README.md).
+  /// of one thread; on a virtual queue among all (P2b, Protocols.md).
   @inline(__always)
   func nextStartOrder(_ thread: ThreadState) -> UInt32 {
     isVirtual
@@ -238,7 +238,7 @@ struct SlotStore {
     nonmutating set { unsafe storage.pointee.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// Links a slot whose inbox flag the caller has just set (P1b, Sources/README.md).
+  /// Links a slot whose inbox flag the caller has just set (P1b, Protocols.md).
   @inline(__always)
   func push(_ slot: TimerSlot) {
     let link = unsafe Slab.link(of: slot.index)
@@ -275,7 +275,7 @@ struct SlotStore {
     if WheelTicks.time(of: WheelTicks.tick(notBefore: time, shift: shift), shift: shift) < nextWakeUp { wake() }
   }
 
-  /// Makes sure that a pass comes now (P1c, Sources/README.md).
+  /// Makes sure that a pass comes now (P1c, Protocols.md).
   func wake() {
     if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
       != QueueControlBlock.awake
@@ -310,7 +310,7 @@ struct SlotStore {
   }
 
   /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
-  /// that is watched (P5, Sources/README.md).
+  /// that is watched (P5, Protocols.md).
   @inline(__always)
   func noteEnd(of slot: TimerSlot) {
     if isWatching(slot) { wakeRunner(watching: slot.index &+ 1) }
@@ -319,7 +319,7 @@ struct SlotStore {
   @inline(__always)
   func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
 
-  /// The timer that was watched has ended, and nobody has looked since (P5b, Sources/README.md).
+  /// The timer that was watched has ended, and nobody has looked since (P5b, Protocols.md).
   static var watchedEnded: UInt32 { .max }
 
   @inline(never)

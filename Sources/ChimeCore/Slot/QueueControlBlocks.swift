@@ -23,7 +23,7 @@ package enum QueueControlBlocks: ProcessState {
   private static let state = Locked(State())
   static func makeGlobals() { state.withLock { _ in } }
   /// Address of a table of `maximum` pointers to control blocks, which a forked child finds empty. Stored once, released
-  /// (P14b, Sources/README.md).
+  /// (P14b, Protocols.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -33,7 +33,7 @@ package enum QueueControlBlocks: ProcessState {
   private nonisolated(unsafe) static let latest = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   /// Index of the first control block in the table; those before are of a process that this one was forked from
-  /// (P19, Sources/README.md).
+  /// (P19, Protocols.md).
   private static let first = Atomic<Int>(1)
 
   @inline(__always)

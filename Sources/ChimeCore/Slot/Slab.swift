@@ -25,7 +25,7 @@ enum Slab: ProcessState {
   }
 
   /// Address of the table of entries, which a forked child finds empty; nil until the first queue is made. Stored once, released; loads acquire, so the
-  /// table's zeroes are seen (P14, Sources/README.md).
+  /// table's zeroes are seen (P14, Protocols.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// How many numbers of chunks are given out; and zeroes for a chunk that has another number now: 256 free slots that
@@ -130,7 +130,7 @@ enum Slab: ProcessState {
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
-  /// `TimerRef.endWriting`; P2, Sources/README.md).
+  /// `TimerRef.endWriting`; P2, Protocols.md).
   @inline(__always)
   static func position(of index: UInt32) -> WheelPosition {
     unsafe WheelPosition(
@@ -180,7 +180,7 @@ enum Slab: ProcessState {
 
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
-  /// still holds an old slot (P14d, Sources/README.md).
+  /// still holds an old slot (P14d, Protocols.md).
   static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
     numbers.withLock { numbers in
       let number = numbers.used

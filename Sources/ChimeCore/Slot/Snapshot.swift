@@ -49,7 +49,7 @@ extension TimerSlot {
 
   /// The timer as the last completed operation left it. Beside a writer that the system has taken off its processor,
   /// and only there, members can be of before and after that writer's change; word, due time and generation are exact
-  /// there, too (P3, Sources/README.md).
+  /// there, too (P3, Protocols.md).
   var snapshot: Snapshot {
     let snapshot = read()
     return isUnchanged(since: snapshot) ? snapshot : readAgain()
@@ -103,7 +103,7 @@ extension TimerSlot {
   ///
   /// A writer that changes the deadline leaves the postponement in the word, and allows for it (`store(due:)`): so the
   /// sum is the time before its change, or after it. Where a writer cannot do that, it has left the time before its
-  /// change (P3, Sources/README.md).
+  /// change (P3, Protocols.md).
   private func dueTime(_ word: TimerWord, _ deadline: Int64) -> Int64 {
     if word.hasWriter, word.isLive {
       atomicMemoryFence(ordering: .acquiring)
@@ -132,7 +132,7 @@ extension TimerSlot {
 /// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
 enum FormerDueTime: ProcessState {
   private static let lock = Locked(())
-  /// The slot's index, + 1; 0 for none (P3, Sources/README.md).
+  /// The slot's index, + 1; 0 for none (P3, Protocols.md).
   private static let slot = Atomic<UInt32>(0)
   /// What that writer alone changes of the word, as it is until the writer's end.
   private static let word = Atomic<UInt64>(0)

@@ -61,7 +61,7 @@ package enum ThreadEnd {
   // MARK: An interpreter's end
 
   /// CPython's question whether its end has begun, as bits of a function pointer; 0 where there is no CPython
-  /// (P20, Sources/README.md). A fork keeps the interpreter.
+  /// (P20, Protocols.md). A fork keeps the interpreter.
   private static let question = Atomic<UInt>(0)
   /// In a program that ends its interpreter and lives on, callbacks are late by at most this long.
   private static let longestEnd: Int64 = 2_000_000_000

@@ -9,7 +9,7 @@ import Synchronization
   var startOrder: UInt32 = 0
   /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
-  /// The fork since which it has been in use (P9, Sources/README.md).
+  /// The fork since which it has been in use (P9, Protocols.md).
   var epoch = Fork.epoch
   /// Where the call is that passes the thread's end on: see `ThreadState.isAtBoundary`.
   var boundary: UnsafeMutableRawPointer?
@@ -54,10 +54,10 @@ import Synchronization
 }
 
 /// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
-/// possible (P14c, P14e, Sources/README.md).
+/// possible (P14c, P14e, Protocols.md).
 @safe struct ThreadCache {
   static var capacity: Int { 64 }
-  /// The last ones are kept: that many others come before a slot is used again (P14e, Sources/README.md).
+  /// The last ones are kept: that many others come before a slot is used again (P14e, Protocols.md).
   static var kept: Int { 28 }
   /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
   static var filled: Int { 60 }

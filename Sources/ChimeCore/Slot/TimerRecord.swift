@@ -6,7 +6,7 @@ import Synchronization
 /// free slot), and may be read by any thread: as a hint that a compare-and-swap on the word then proves, or between two
 /// reads of the word (see `TimerSlot.snapshot`). They are stored with release order (except the start order, which no
 /// query reads), so that whoever reads one of them then reads a word that is at least as new (P3, P3b,
-/// Sources/README.md). Everything else belongs to the writer.
+/// Protocols.md). Everything else belongs to the writer.
 @unsafe struct TimerRecord: ~Copyable {
   let word = Atomic<UInt64>(0)
   /// Running, or suspended under *coalesce*: when the next tick is due, before postponement. Suspended under
@@ -24,7 +24,7 @@ import Synchronization
   let leeway = Atomic<UInt32>(0)
   /// Ticks delivered in this activation, low bits.
   let sequence = Atomic<UInt32>(0)
-  /// The order among one thread's activations; breaks ties between equal deadlines (P2b, Sources/README.md).
+  /// The order among one thread's activations; breaks ties between equal deadlines (P2b, Protocols.md).
   let startOrder = Atomic<UInt32>(0)
 }
 

@@ -26,7 +26,7 @@ extension TimerRef {
   package var id: UInt64 { Handle.id(.timer, index: slot.index, version: version) }
 
   /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
-  /// (P4b, Sources/README.md).
+  /// (P4b, Protocols.md).
   @inline(__always)
   var word: TimerWord? {
     let word = slot.word
@@ -91,7 +91,7 @@ extension TimerRef {
     let control = control
     if !before.isRunning { control.noteEnd(of: slot) }
     // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
-    // Sources/README.md).
+    // Protocols.md).
     if replaced.isInInbox, before.hasPendingCallback || before.isRunning {
       control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
     }
@@ -121,7 +121,7 @@ extension TimerRef {
       return replaced.isBusy
     }
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
-    // (P2, Sources/README.md).
+    // (P2, Protocols.md).
     let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)
     let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)
     // Even for one that is placed: whoever looked for the next deadline may have placed it there, and armed nothing.

@@ -8,12 +8,12 @@ extension TimerSlot {
   var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
 
   /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
-  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Sources/README.md).
+  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Protocols.md).
   @inline(__always)
   var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
-  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md). Called from here
+  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Protocols.md). Called from here
   /// only, and by tests.
   @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
@@ -39,7 +39,7 @@ extension TimerSlot {
   /// false if that queue was released before.
   ///
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
-  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Sources/README.md). A timer
+  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Protocols.md). A timer
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
   @inline(__always)
   func publish(
@@ -101,7 +101,7 @@ extension TimerSlot {
   /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
   /// writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's
   /// end, and `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
-  /// P1, P1d, Sources/README.md.)
+  /// P1, P1d, Protocols.md.)
   @discardableResult
   func endWriting(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     while true {
@@ -164,7 +164,7 @@ extension TimerSlot {
   }
 
   /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6,
-  /// Sources/README.md).
+  /// Protocols.md).
   func requestWakeUp(of version: UInt32) -> Bool {
     while true {
       let word = word
@@ -175,7 +175,7 @@ extension TimerSlot {
 
   // MARK: A released slot
 
-  /// Becomes the owner of a released slot that nobody owns (P4c, Sources/README.md).
+  /// Becomes the owner of a released slot that nobody owns (P4c, Protocols.md).
   func own() -> Bool {
     while true {
       let word = word

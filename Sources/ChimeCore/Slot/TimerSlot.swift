@@ -21,7 +21,7 @@ import Synchronization
 
   /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
   /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3,
-  /// Sources/README.md). The caller is the writer.
+  /// Protocols.md). The caller is the writer.
   @inline(__always)
   func store(due time: Int64, _ word: TimerWord) -> TimerWord {
     let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)

@@ -8,7 +8,7 @@ import Synchronization
 package final class TimerTarget: Sendable, ProcessState {
   /// The high half counts users' references; the low half counts holds, one of which is that of all users together.
   /// Sequentially consistent, because it pairs with the timers: a creator publishes its timer, then checks that the
-  /// target lives; the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
+  /// target lives; the last release ends the references, then visits the timers (P8b, P8c, Protocols.md).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
   /// The first of the timers, as its slot's index + 1 or `end`; their side records link them.
   private let firstTimer = Locked(TimerTarget.end)
@@ -172,7 +172,7 @@ package final class TimerTarget: Sendable, ProcessState {
   /// False where a callback has forked, and this is the child.
   private func endTimers() -> Bool {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
-    // (P8b, Sources/README.md).
+    // (P8b, Protocols.md).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // A timer that is attached later is ended by its creator.
     let epoch = Fork.epoch

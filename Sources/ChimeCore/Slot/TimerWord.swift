@@ -18,7 +18,7 @@
 /// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so many
 /// rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating timer,
 /// whose deadline is therefore changed through the writer bit only, and a postponement by more than the word holds, which
-/// leaves another rest in the word each time (P3c, Sources/README.md).
+/// leaves another rest in the word each time (P3c, Protocols.md).
 struct TimerWord: Equatable {
   var bits: UInt64
 

@@ -60,7 +60,7 @@ struct WheelEntry {
 /// then reads this, and sends the timer to the inbox if it is not placed in time; all sequentially consistent, or with
 /// a sequentially consistent fence between, so one of the two sees the other: the writer that no position is left, or
 /// the pass the writer, for which it waits, or whose timer it leaves where that may have seen it (P2,
-/// Sources/README.md).
+/// Protocols.md).
 @safe struct WheelPosition {
   /// Set while a bucket is tidied, once the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }

@@ -172,7 +172,7 @@ extension TimerRef {
     if isWall { timer.followWallClock() }
     Trace.noteCreated(timer, activated: schedule != nil)
     // The target's last reference may have gone in the meantime, before there was a timer to end (P8b,
-    // Sources/README.md).
+    // Protocols.md).
     if let target, target.isGone { target.end(timer) }
     return .ok
   }

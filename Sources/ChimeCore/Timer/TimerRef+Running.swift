@@ -167,7 +167,7 @@ extension TimerRef {
       endWriting(moved)
     } else {
       // A small postponement stays in the word, a different one each time: the word must change (P3c,
-      // Sources/README.md).
+      // Protocols.md).
       let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
       FormerDueTime.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
     }

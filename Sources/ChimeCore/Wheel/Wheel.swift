@@ -2,7 +2,7 @@ import Synchronization
 
 /// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
 /// one below, with a bitmap of the buckets in use. Used only with the queue's pass lock, by a pass or a query of its
-/// next deadline; other threads read the positions it stores (P2, Sources/README.md).
+/// next deadline; other threads read the positions it stores (P2, Protocols.md).
 ///
 /// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; that is noticed when the entry's
 /// time comes, or when it is at the front. A timer's valid entry is the one at its `Slab.position`; all others are
@@ -79,7 +79,7 @@ struct Wheel: ~Copyable {
 
   /// Places a running timer where it belongs; a timer that is being written, where its record says at this moment. If it
   /// belongs elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it
-  /// changed (P2, Sources/README.md).
+  /// changed (P2, Protocols.md).
   @inline(__always)
   mutating func place(_ slot: TimerSlot, _ word: TimerWord) {
     if word.isRunning { place(slot, deadline: slot.dueTime(word), leeway: slot.leeway) }
@@ -93,7 +93,7 @@ struct Wheel: ~Copyable {
   }
 
   /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
-  /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2, Sources/README.md).
+  /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2, Protocols.md).
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
     let position = Slab.position(of: slot.index)
     var next = tick
@@ -120,7 +120,7 @@ struct Wheel: ~Copyable {
     }
   }
 
-  /// Takes a slot's position away. A fence must follow before its timer is looked at (P2, Sources/README.md).
+  /// Takes a slot's position away. A fence must follow before its timer is looked at (P2, Protocols.md).
   @inline(__always)
   private mutating func forget(_ slot: UInt32) {
     let position = Slab.position(of: slot)
@@ -233,7 +233,7 @@ struct Wheel: ~Copyable {
       }
     }
     base = target
-    // One fence for all of them (P2, Sources/README.md); a fence each would keep their cache misses from overlapping.
+    // One fence for all of them (P2, Protocols.md); a fence each would keep their cache misses from overlapping.
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
 
