@@ -1,6 +1,6 @@
 /*
  * A countdown: a tick limit ends the timer. At the last tick it is finished before the handler starts, and can be
- * activated again. The limit counts due times, so a countdown that missed some still ends on time.
+ * started again. The limit counts due times, so a countdown that missed some still ends on time.
  *
  * Build:  make (or cc countdown.c -o build/countdown -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/countdown
@@ -48,12 +48,12 @@ int main(void) {
 
   puts("again at 10 s");
   left = COUNT;
-  CHECK(chime_timer_activate(timer, NULL)); /* NULL: the schedule that it has */
+  CHECK(chime_timer_restart(timer, NULL)); /* NULL: the schedule that it has */
   CHECK(chime_queue_advance(queue, 10 * CHIME_SECOND));
 
   puts("again at 20 s, asleep until 22.5 s");
   left = COUNT;
-  CHECK(chime_timer_activate(timer, NULL));
+  CHECK(chime_timer_restart(timer, NULL));
   CHECK(chime_queue_jump(queue, 2500 * CHIME_MILLISECOND)); /* 21 s and 22 s pass: one tick for both */
   CHECK(chime_queue_advance(queue, 7500 * CHIME_MILLISECOND));
 

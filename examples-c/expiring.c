@@ -77,6 +77,6 @@ int main(void) {
   printf("%2d s: still at work with answer %d\n", now_s(), *answer);
   CHECK(chime_expiring_yield(cached));
   CHECK(chime_expiring_release(cached));
-  CHECK(chime_queue_release(queue));
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
   return 0;
 }

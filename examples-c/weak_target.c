@@ -73,7 +73,7 @@ int main(void) {
 
   poll_every_10_s(queue, lamp, "a lamp");
   CHECK(chime_queue_advance(queue, 100 * CHIME_SECOND)); /* its handler releases the lamp at the fourth tick of all */
-  CHECK(chime_queue_release(queue));
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
   printf("ticks: %d\n", ticks);
   return 0;
 }
