@@ -5,7 +5,8 @@ import pathlib
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-has_library = any(pathlib.Path(__file__).parent.glob("chime_timers/libchime.*"))
+here = pathlib.Path(__file__).parent
+has_library = any([*here.glob("chime_timers/libchime.*"), *here.glob("chime_timers/chime-*.dll")])
 
 
 class WithLibrary(Distribution):

@@ -11,7 +11,7 @@ import needed
 import sbom
 import wheel
 import xcframework
-from release import DIST, OUTPUT, ROOT, SERIES, VERSION, checksums, targets, write_tar
+from release import DIST, OUTPUT, ROOT, SERIES, VERSION, checksums, targets, write_tar, write_zip
 
 README = """\
 # Chime {version} for {system} on {machine}
@@ -67,6 +67,47 @@ man -M share/man chime                    # then chime_timer_start, and so on
 | `share/chime` | what other languages and debuggers need: [Chime from other languages](share/doc/chime/Languages.md) |
 | `share/doc/chime/LICENCE`, `licences` | which licences there are |
 """
+WINDOWS = """\
+# Chime {version} for Windows on {machine}
+
+An embeddable timer runtime: a C library, `chime-1.dll`, which needs the system's own DLLs alone. Nothing is installed: all paths
+follow from where this folder lies.
+
+`tick.c`, here, is a first program:
+
+```c
+{program}```
+
+With MSVC or clang-cl:
+
+```bat
+cl tick.c /Iinclude lib\\chime.lib
+copy bin\\chime-1.dll .
+tick
+```
+
+With MinGW; `lib/libchime.a -ladvapi32 -lssp` in place of `lib/libchime.dll.a` makes the library part of the program:
+
+```sh
+gcc tick.c -Iinclude lib/libchime.dll.a -o tick.exe && cp bin/chime-1.dll . && ./tick.exe
+```
+
+```text
+{output}```
+
+By CMake: `find_package(Chime {series} REQUIRED)`, `target_link_libraries(tick PRIVATE Chime::chime)`, and `-DCMAKE_PREFIX_PATH` with
+this folder; `CMakeLists.txt`, here, is that. By pkg-config: `lib/pkgconfig`.
+
+| where | what |
+| --- | --- |
+| `bin`, `lib` | the DLL; import libraries for MSVC (`chime.lib`) and MinGW (`libchime.dll.a`), and `libchime.a` for MinGW |
+| `include` | chime.h, which says what each function does; chime_run_loop.h; chime.hpp, for C++17 |
+| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): the kinds of queues, all functions on a page |
+| `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each; `wait_handles.c` is Windows' own |
+| `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), with what cannot hold on Windows, [Troubleshooting](share/doc/chime/Troubleshooting.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
+| `share/chime` | what other languages need: [Chime from other languages](share/doc/chime/Languages.md) |
+| `share/doc/chime/LICENCE`, `licences` | which licences there are |
+"""
 CMAKE = """\
 cmake_minimum_required(VERSION 3.13)
 project(tick C)
@@ -89,16 +130,21 @@ def pack(target, apple):
     document = sbom.document(target, tree)
     program, output = first_program()
     tree[f"share/doc/chime/{name}.spdx.json"] = document
-    tree["README.md"] = README.format(
+    readme = WINDOWS if target.is_windows else README
+    tree["README.md"] = readme.format(
         version=VERSION, system=target.system, machine=target.machine, series=SERIES, program=program, output=output,
         links="-Llib -lchime -Wl,-rpath,\"$PWD/lib\"" if target.is_apple else "lib/libchime.a -ldl -pthread").encode()
     tree["tick.c"] = program.encode()
     tree["CMakeLists.txt"] = CMAKE.format(series=SERIES).encode()
-    tree["install.sh"] = (DIST / "install.sh").read_bytes()
+    if not target.is_windows:
+        tree["install.sh"] = (DIST / "install.sh").read_bytes()
     tree["SHA256SUMS"] = checksums(tree)
     (OUTPUT / f"{name}.spdx.json").write_bytes(document)
-    write_tar(OUTPUT / f"{name}.tar.gz", name, tree)
-    packed = ["tarball"]
+    if target.is_windows:
+        write_zip(OUTPUT / f"{name}.zip", {f"{name}/{path}": content for path, content in tree.items()})
+    else:
+        write_tar(OUTPUT / f"{name}.tar.gz", name, tree)
+    packed = ["zip" if target.is_windows else "tarball"]
     if target.debian != "-":
         debian.write(target, tree)
         packed.append("Debian packages")

@@ -16,6 +16,7 @@ OF_TARGET = {
     "musl": {"musl-gcc": "musl-tools"},
     "arm64-musl": {"aarch64-linux-gnu-objcopy": "binutils-aarch64-linux-gnu"},
     "riscv64-musl": {"riscv64-linux-gnu-objcopy": "binutils-riscv64-linux-gnu"},
+    "windows": {"x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64"},
     "macos": {"/usr/lib/llvm-19/bin/ld64.lld": "lld-19"},
     "ios": {"/usr/lib/llvm-19/bin/ld64.lld": "lld-19"},
 }

@@ -73,6 +73,10 @@ class Target:
         return self.system in ("macos", "ios")
 
     @property
+    def is_windows(self):
+        return self.system == "windows"
+
+    @property
     def platform(self):
         return f"{self.system}-{self.machine}"
 
@@ -109,6 +113,10 @@ class Target:
         if self.is_apple:
             tree[f"lib/libchime.{SONAME_VERSION}.dylib"] = (shared / f"libchime.{SONAME_VERSION}.dylib").read_bytes()
             tree["lib/libchime.dylib"] = f"-> libchime.{SONAME_VERSION}.dylib"
+        elif self.is_windows:
+            tree[f"bin/chime-{SONAME_VERSION}.dll"] = (lib / f"chime-{SONAME_VERSION}.dll").read_bytes()
+            for name in ("libchime.dll.a", "chime.lib"):
+                tree[f"lib/{name}"] = (lib / name).read_bytes()
         else:
             soname = f"libchime.so.{SONAME_VERSION}"
             tree[f"lib/{soname}.{VERSION}"] = (shared / soname).read_bytes()
@@ -127,7 +135,8 @@ class Target:
         tree.update(bindings())
         tree.update(documents())
         tree.update(guides())
-        tree.update(manual())
+        if not self.is_windows:
+            tree.update(manual())
         return tree
 
     def filled(self, template):
@@ -137,7 +146,14 @@ class Target:
             dylib = "libchime.@SONAME_VERSION@.dylib"
             text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', f'IMPORTED_SONAME "@rpath/{dylib}"')
             text = text.replace("libchime.so.@SONAME_VERSION@", dylib)
-        if template == "chime.pc":
+        if self.is_windows:
+            # MinGW takes MSVC's import library, too.
+            text = text.replace('"${_chime_libdir}/libchime.so.@SONAME_VERSION@"', '"${_chime_libdir}/../bin/chime-@SONAME_VERSION@.dll"')
+            text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', 'IMPORTED_IMPLIB "${_chime_libdir}/chime.lib"')
+            text = text.replace("libchime.so.@SONAME_VERSION@", "../bin/chime-@SONAME_VERSION@.dll")
+            text = text.replace("AND NOT TARGET Chime::chime-static)", "AND NOT TARGET Chime::chime-static AND NOT MSVC)")
+            text = text.replace("-ldl -pthread", "-ladvapi32 -lssp").replace('"dl;-pthread"', '"advapi32;ssp"')
+        elif template == "chime.pc":
             # A program that is linked with the release as it lies starts as it is.
             text = text.replace("-L${libdir} -lchime", "-L${libdir} -lchime -Wl,-rpath,${libdir}")
         values = {
@@ -245,7 +261,7 @@ def oldest_glibc():
 
 
 def is_executable(path):
-    return path.endswith(".sh") or re.search(r"/libchime[^/]*\.(so\.\d[\d.]*|dylib)$", f"/{path}") is not None
+    return path.endswith(".sh") or re.search(r"/(libchime[^/]*\.(so\.\d[\d.]*|dylib)|chime-\d+\.dll)$", f"/{path}") is not None
 
 
 def link_of(content):

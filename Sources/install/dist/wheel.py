@@ -33,6 +33,9 @@ def write(target, tree):
     if target.is_apple:
         library = f"libchime.{SONAME_VERSION}.dylib"
         found[f"chime_timers/{library}"] = tree[f"lib/{library}"]
+    elif target.is_windows:
+        library = f"chime-{SONAME_VERSION}.dll"
+        found[f"chime_timers/{library}"] = tree[f"bin/{library}"]
     else:
         library = f"libchime.so.{SONAME_VERSION}"
         found[f"chime_timers/{library}"] = tree[f"lib/{library}.{VERSION}"]
@@ -55,9 +58,18 @@ def write(target, tree):
         minimum = macos_minimum(found[f"chime_timers/{library}"])
         if f"macosx_{minimum[0]}_{minimum[1]}_{target.machine}" != target.wheel:
             sys.exit(f"dist: {name}: its tag is not true: the library is for macOS {minimum[0]}.{minimum[1]}")
+    elif target.is_windows:
+        if windows_machine(found[f"chime_timers/{library}"]) != "amd64":
+            sys.exit(f"dist: {name}: its tag is not true")
     else:
         audited(python, target, name)
     return name
+
+
+def windows_machine(library):
+    """Which processor a DLL is for, as tags have it."""
+    place = struct.unpack_from("<I", library, 0x3C)[0]
+    return {0x8664: "amd64", 0xAA64: "arm64"}.get(struct.unpack_from("<H", library, place + 4)[0])
 
 
 def macos_minimum(library):

@@ -3,9 +3,11 @@
     python3 contents.py DIST
 """
 
+import calendar
 import hashlib
 import io
 import json
+import os
 import pathlib
 import plistlib
 import re
@@ -70,12 +72,16 @@ def sums(text, read):
     return names
 
 
+def packed(target):
+    return "zip" if target.is_windows else "tar.gz"
+
+
 def whole(targets):
     """All files of each target, and no other."""
     expected = set()
     for target in targets:
         name = f"chime-{release.VERSION}-{target.platform}"
-        expected |= {f"{name}.tar.gz", f"{name}.spdx.json"}
+        expected |= {f"{name}.{packed(target)}", f"{name}.spdx.json"}
         if target.debian != "-":
             expected |= {f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in ("libchime1", "libchime-dev")}
         if target.wheel != "-":
@@ -153,15 +159,56 @@ def dylib(target, tree):
     expect(b"libchime.so" not in (tree / "lib/cmake/Chime/ChimeConfig.cmake").read_bytes(), f"{target.name}: CMake")
 
 
+def dll(target, tree):
+    """Windows': by MinGW with each import library, with the archive and by pkg-config, run under wine beside the DLL, from a
+    directory that its builder did not know. What the DLL exports and needs, Tests/Windows looks at."""
+    library_name = f"chime-{release.SONAME_VERSION}.dll"
+    content = (tree / "bin" / library_name).read_bytes()
+    place = struct.unpack_from("<I", content, 0x3C)[0]
+    expect(struct.unpack_from("<H", content, place + 4)[0] == 0x8664, f"{target.name}: no DLL for x86-64")
+    config = (tree / "lib/cmake/Chime/ChimeConfig.cmake").read_text()
+    expect("libchime.so" not in config and "chime.lib" in config and "IMPORTED_IMPLIB" in config, f"{target.name}: CMake")
+    compiler = "x86_64-w64-mingw32-gcc-posix"
+    wine = next((path for path in ("/usr/lib/wine/wine64", "/usr/bin/wine64") if pathlib.Path(path).exists()), None)
+    if shutil.which(compiler) is None or wine is None:
+        print(f"left out: programs for {target.name} (no {compiler}, or no wine64)")
+        return
+    made = work / "windows"
+    made.mkdir()
+    asked = run("pkg-config", "--cflags", "--libs", "chime-static",
+                env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_LIBDIR": str(tree / "lib/pkgconfig")}).split()
+    asked = [word.replace("\\", "") if word.startswith("\\") else word for word in asked]
+    ways = {"mingw": [f"-I{tree}/include", f"{tree}/lib/libchime.dll.a"], "msvc": [f"-I{tree}/include", f"{tree}/lib/chime.lib"],
+            "archive": ["-static", f"-I{tree}/include", f"{tree}/lib/libchime.a", "-ladvapi32", "-lssp"]}
+    expect("-ladvapi32" in asked and "-lssp" in asked, f"{target.name}: chime-static.pc: {asked}")
+    shutil.copy(tree / "bin" / library_name, made)
+    environment = {**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str(work / "wine")}
+    for name, words in ways.items():
+        run(compiler, HERE / "count.c", *words, "-o", made / f"{name}.exe")
+        said = run(wine, made / f"{name}.exe", env=environment)
+        expect("3 ticks" in said.splitlines(), f"{target.name}: {name} says {said!r}")
+    print(f"ok: {tree.name}: {', '.join(ways)}, under wine, moved")
+
+
 def unpacked(target):
-    """A tarball, unpacked in a directory that its builder did not know."""
+    """A tarball or zip, unpacked in a directory that its builder did not know."""
     name = f"chime-{release.VERSION}-{target.platform}"
     place = work / "some where else"
-    with tarfile.open(DIST / f"{name}.tar.gz") as archive:
-        for member in archive:
-            expect(member.name == name or member.name.startswith(f"{name}/"), f"{member.name} is not in {name}")
-            expect((member.mtime, member.uname) == (release.DATE, "root"), f"{member.name}: date or owner")
-        archive.extractall(place)
+    if target.is_windows:
+        with zipfile.ZipFile(DIST / f"{name}.zip") as archive:
+            for member in archive.infolist():
+                expect(member.filename.startswith(f"{name}/"), f"{member.filename} is not in {name}")
+                # To a zip a second is two, and all names are one without regard to capitals.
+                expect(abs(calendar.timegm((*member.date_time, 0, 0, 0)) - release.DATE) < 2, f"{member.filename}: date")
+            names = [member.filename.lower() for member in archive.infolist()]
+            expect(len(names) == len(set(names)), f"{name}: two names that Windows takes for one")
+            archive.extractall(place)
+    else:
+        with tarfile.open(DIST / f"{name}.tar.gz") as archive:
+            for member in archive:
+                expect(member.name == name or member.name.startswith(f"{name}/"), f"{member.name} is not in {name}")
+                expect((member.mtime, member.uname) == (release.DATE, "root"), f"{member.name}: date or owner")
+            archive.extractall(place)
     tree = place / name
     names = set(sums((tree / "SHA256SUMS").read_text(), lambda path: (tree / path).read_bytes()))
     files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file() and not path.is_symlink()}
@@ -244,9 +291,9 @@ def wheel(target, tree):
     """The library in the wheel is the tarball's, and its licences are with it."""
     with zipfile.ZipFile(DIST / f"chime_timers-{release.VERSION}-py3-none-{target.wheel}.whl") as archive:
         names = archive.namelist()
-        inside = [name for name in names if "/libchime." in name]
+        inside = [name for name in names if "/libchime." in name or name.endswith(".dll")]
         expect(len(inside) == 1, f"{target.wheel}: {inside}")
-        is_same = archive.read(inside[0]) == (tree / "lib" / inside[0].split("/")[1]).resolve().read_bytes()
+        is_same = archive.read(inside[0]) == (tree / ("bin" if target.is_windows else "lib") / inside[0].split("/")[1]).resolve().read_bytes()
         expect(is_same or target.system == "linux-musl", target.wheel)  # musl's name is another one there (wheel.py)
         expect("chime_timers/py.typed" in names, f"{target.wheel}: no type hints")
         for licence in ("LICENCE", "Swift.txt", "Unicode.txt"):
@@ -279,10 +326,10 @@ def framework(archive=None):
 
 def main():
     every = release.targets([])
-    made = {path.name for path in DIST.glob("chime-*.tar.gz")}
-    targets = [target for target in every if f"chime-{release.VERSION}-{target.platform}.tar.gz" in made]
+    made = {path.name for path in DIST.glob("chime-*")}
+    targets = [target for target in every if f"chime-{release.VERSION}-{target.platform}.{packed(target)}" in made]
     absent = [target.name for target in every if target not in targets]
-    expect(targets, "no tarball")
+    expect(targets, "no tarball, no zip")
     if absent:
         print(f"not built: {', '.join(absent)}")
     whole(targets)
@@ -291,6 +338,8 @@ def main():
         bill(target, tree)
         if target.is_apple:
             dylib(target, tree)
+        elif target.is_windows:
+            dll(target, tree)
         else:
             library(target, tree)
             used(target, tree)

@@ -24,7 +24,8 @@ def _path() -> str:
     named = os.environ.get("CHIME_LIBRARY")
     if named:
         return named
-    file = "libchime.1.dylib" if sys.platform == "darwin" else "libchime.so.1"
+    files = {"darwin": "libchime.1.dylib", "win32": "chime-1.dll"}
+    file = files.get(sys.platform, "libchime.so.1")
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), file)
     return beside if os.path.exists(beside) else file
 
@@ -44,6 +45,10 @@ RESUME_COALESCE, RESUME_REMAINING = range(2)
 TIMER_SELF_RELEASE, RECORD_ARMED, RECORD_CANCELLED, RECORD_FINALIZE, TIMER_BACKGROUND = 1, 2, 4, 8, 16
 RUN_UNTIL_STOPPED = 1
 KINDS = "DUE FIRED ARMED CANCELLED FINALIZE FUNCTION".split()
+
+
+# chime_waitable: a descriptor, on Windows a HANDLE.
+WAITABLE: Any = ctypes.c_ssize_t if sys.platform == "win32" else c_int32
 
 
 class Sized(ctypes.Structure):
@@ -166,7 +171,7 @@ queue_advance_to = _declared("queue_advance_to", c_uint64, c_int64)
 queue_jump = _declared("queue_jump", c_uint64, c_int64)
 queue_get_stats = _declared("queue_get_stats", c_uint64, POINTER(QueueStats))
 queue_dump = _declared("queue_dump", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
-queue_fd = _declared("queue_fd", c_uint64, POINTER(c_int32))
+queue_fd = _declared("queue_fd", c_uint64, POINTER(WAITABLE))
 queue_next_deadline = _declared("queue_next_deadline", c_uint64, POINTER(c_int64))
 queue_poll_timeout = _declared("queue_poll_timeout", c_uint64, POINTER(c_int32))
 queue_wait = _declared("queue_wait", c_uint64, c_int64)
