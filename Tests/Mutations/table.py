@@ -601,7 +601,7 @@ mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_syn
          I("sync takes a free turn beside a wake"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
-         ("Pool/PoolState.swift", "      || now - Pool.patience >= lastEnd", "      || !BROKEN && now - Pool.patience >= lastEnd"),
+         ("Pool/PoolState.swift", "      || now - Patience.readyItem >= lastEnd", "      || !BROKEN && now - Patience.readyItem >= lastEnd"),
          F("pool", "handlers_that_never_return"), I("a handler that stays beside the timers of other queues"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
@@ -614,8 +614,8 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
-         ("Pool/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
-          "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
+         ("Pool/PoolOrder.swift", "let time = item.since + Patience.lowerClass(rank)",
+          "let time = BROKEN ? -Int64(rank) : item.since + Patience.lowerClass(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"), F("pool", "a_lower_class_beside_busy_ones"))
 
 mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",

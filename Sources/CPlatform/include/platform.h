@@ -28,9 +28,6 @@ static inline void chime_pause(void) {
 #endif
 }
 
-/* Keeps the compiler from moving reads and writes over it. */
-static inline void chime_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
-
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }
 

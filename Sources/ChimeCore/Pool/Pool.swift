@@ -17,22 +17,6 @@ package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
   static var fewestThreads: Int { 2 }
-  /// How long an item may wait for a turn while every processor has one and none ends.
-  static var patience: Int64 { 1_000_000 }
-  /// Other threads need not look after a time that comes within this long after a turn has begun.
-  static var grace: Int64 { 50_000 }
-  /// A thread that waits while others do ends after so long.
-  static var idleTime: Int64 { 5_000_000_000 }
-  /// How long after the system has refused a thread it is asked for one again.
-  static var refusalTime: Int64 { 10_000_000 }
-  /// How often it is asked before a turn begins that leaves no thread to wait, a millisecond apart.
-  static var triesForThread: Int { 100 }
-  /// A sleep and a wake-up cost more than waiting that long.
-  static var shortestSleep: Int64 { 5_000 }
-  /// How long a thread waits for a bell before it sleeps, where bells come soon after that.
-  static var spinTime: Int64 { 30_000 }
-  /// The longest wait whose end the kernel does not put off by more than the thread's slack.
-  static var longestLimit: Int64 { 25_000_000 }
 
   /// What a thread does next.
   enum Step {

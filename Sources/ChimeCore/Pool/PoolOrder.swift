@@ -14,17 +14,6 @@ struct ReadyItems {
 
   var isEmpty: Bool { count == 0 }
 
-  /// How much later than that of the highest class the turn of a class may come.
-  private static func handicap(_ rank: Int) -> Int64 {
-    switch rank {
-    case 0: 100_000_000
-    case 1: 20_000_000
-    case 2: 5_000_000
-    case 3: 1_000_000
-    default: 0
-    }
-  }
-
   private mutating func withList<Result>(_ rank: Int, _ body: (inout List) -> Result) -> Result {
     switch rank {
     case 0: body(&lists.0)
@@ -48,7 +37,7 @@ struct ReadyItems {
     var best: (rank: Int, time: Int64)?
     for rank in 0..<5 {
       guard let item = withList(rank, { $0.first }) else { continue }
-      let time = item.since + ReadyItems.handicap(rank)
+      let time = item.since + Patience.lowerClass(rank)
       if best.map({ time <= $0.time }) ?? true { best = (rank, time) }
     }
     guard let best else { return nil }

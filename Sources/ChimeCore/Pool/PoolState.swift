@@ -81,7 +81,7 @@ struct PoolState {
   mutating func wereRefused(threads count: Int) {
     threads -= count
     born -= count
-    refusedUntil = Clock.monotonic.now + Pool.refusalTime
+    refusedUntil = Clock.monotonic.now + Patience.refusedThread
   }
 
   /// Counts one more thread if one was refused and something waits for it.
@@ -153,7 +153,7 @@ struct PoolState {
     if mayTake(now), let item = ready.popFirst(), let body = item.body {
       item.state = .running
       running += 1
-      let tries = refusedUntil == nil ? Pool.triesForThread : 1
+      let tries = refusedUntil == nil ? Patience.triesForThread : 1
       let begins = countsThread(now)
       look(now, isTaken: true)
       let wants = item.wants
@@ -183,7 +183,7 @@ struct PoolState {
     case .fromWait(let isKeeper, let isOver):
       idle -= 1
       if isKeeper { keeperTime = .max }
-      if items == 0 ? now >= emptySince + Pool.idleTime : isOver && canSpareThread {
+      if items == 0 ? now >= emptySince + Patience.idleThread : isOver && canSpareThread {
         threads -= 1
         if items == 0 { endLast() }
         return false
@@ -206,15 +206,15 @@ struct PoolState {
   /// turn, as long as turns end.
   private func mayTake(_ now: Int64) -> Bool {
     running < processors || !noneCanWait || threads >= mostThreads
-      || now - Pool.patience >= lastEnd
+      || now - Patience.readyItem >= lastEnd
   }
 
   /// Until when a thread that has nothing to do waits without sleeping; `nil`: it sleeps.
   private func spinsUntil(_ now: Int64) -> Int64? {
     if spinning > 0 || !ready.isEmpty { return nil }
     let next = heap.first?.time ?? .max
-    if next - now < Pool.shortestSleep { return next }
-    return soonRung >= 2 ? min(next, now + Pool.spinTime) : nil
+    if next - now < Patience.shortestSleep { return next }
+    return soonRung >= 2 ? min(next, now + Patience.spin) : nil
   }
 
   /// The thread sleeps: for the next time that is wanted, if no other one looks after that.
@@ -223,13 +223,14 @@ struct PoolState {
     lastWait = now
     let time = wanted(now)
     var limit =
-      items == 0 ? max(0, emptySince + Pool.idleTime - now) : threads > Pool.fewestThreads ? Pool.idleTime : -1
+      items == 0
+      ? max(0, emptySince + Patience.idleThread - now) : threads > Pool.fewestThreads ? Patience.idleThread : -1
     if time >= min(timerTime, keeperTime) { return .wait(limit: limit, isKeeper: false) }
     let left = time - now
     let slack = chime_timer_slack()
     // The kernel adds a thousandth of a limit, if that is more than the slack, and none to threads that have none.
     let late = slack == 0 ? 0 : max(slack, left / 1000)
-    if keeperTime == .max, chime_poller_keeps_time(), left > 2 * late, left < Pool.longestLimit {
+    if keeperTime == .max, chime_poller_keeps_time(), left > 2 * late, left < Patience.longestLimit {
       keeperTime = time
       limit = left - late
       return .wait(limit: limit, isKeeper: true)
@@ -246,7 +247,7 @@ struct PoolState {
   private func wanted(_ now: Int64) -> Int64 {
     let time = heap.first?.time ?? .max
     if ready.isEmpty { return time }
-    return min(time, lastEnd + Pool.patience)
+    return min(time, lastEnd + Patience.readyItem)
   }
 
   /// Has a thread that waits look after what is wanted, if there is one.
@@ -259,12 +260,12 @@ struct PoolState {
     if idle == 0 { return }
     if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
       if isRung { return }
-      soonRung = now - lastWait < Pool.spinTime ? min(soonRung + 1, 4) : 0
+      soonRung = now - lastWait < Patience.spin ? min(soonRung + 1, 4) : 0
       ring()
       return
     }
     var time = wanted(now)
-    if isTaken { time = max(time, now + Pool.grace) }
+    if isTaken { time = max(time, now + Patience.turnThatBegins) }
     // Where no time can be set, a thread that waits hears of it, and waits with a limit.
     if time < min(timerTime, keeperTime), !set(time), !isRung { ring() }
   }

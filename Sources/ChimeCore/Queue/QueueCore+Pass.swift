@@ -3,13 +3,11 @@ import Synchronization
 /// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and sets the next
 /// wake-up.
 extension QueueCore {
-  private static var nanosecondsPerSlice: Int64 { 1_000_000 }
-
   /// What the drivers run: one slice.
   package func pass() {
     asPass(onDriver: true) { frame in
       control.nextWakeUp = QueueControlBlock.awake
-      runSlice(Limit(end: control.now.saturatingAdd(QueueCore.nanosecondsPerSlice), count: 256), frame)
+      runSlice(Limit(end: control.now.saturatingAdd(Patience.slice), count: 256), frame)
       if !isAbandoned { afterSlice(frame) }
     }
   }
@@ -180,7 +178,7 @@ extension QueueCore {
     guard var slot = next() else { return 0 }
     var count = 0
     var isOver = false
-    let timeOfEnd = control.now.saturatingAdd(QueueCore.nanosecondsPerSlice)
+    let timeOfEnd = control.now.saturatingAdd(Patience.slice)
     asHost {
       ThreadState.inside(control) { frame in
         while true {

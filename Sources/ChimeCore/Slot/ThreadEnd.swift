@@ -63,8 +63,6 @@ package enum ThreadEnd {
   /// CPython's question whether its end has begun, as bits of a function pointer; 0 where there is no CPython
   /// (P20, Protocols.md). A fork keeps the interpreter.
   private static let question = Atomic<UInt>(0)
-  /// In a program that ends its interpreter and lives on, callbacks are late by at most this long.
-  private static let longestEnd: Int64 = 2_000_000_000
 
   /// Called before the first queue is made, and when the end of a thread was caught, with no lock held.
   static func lookForInterpreter() {
@@ -89,7 +87,7 @@ package enum ThreadEnd {
   private static func waitAtGate() {
     // The main thread is the one that ends the interpreter.
     if chime_is_main_thread() { return }
-    let end = Clock.monotonic.now.saturatingAdd(longestEnd)
+    let end = Clock.monotonic.now.saturatingAdd(Patience.interpreterEnd)
     while isInterpreterEnding, Clock.monotonic.now < end {
       withoutCancellation { chime_rest(1000) }
     }
