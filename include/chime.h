@@ -98,6 +98,13 @@
 #define CHIME_NONNULL
 #endif
 
+/* On Windows: where a program defines CHIME_DLL its calls go to the DLL itself, and not to a jump in the import library. */
+#if defined(_WIN32) && defined(CHIME_DLL) && !defined(CHIME_CDEF)
+#define CHIME_API __declspec(dllimport)
+#else
+#define CHIME_API
+#endif
+
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 extern "C" {
 #endif
@@ -138,7 +145,7 @@ extern "C" {
  * The version of the library that is loaded, packed like CHIME_VERSION.
  * Calls back: no. Waits: no.
  */
-uint32_t chime_version(void);
+CHIME_API uint32_t chime_version(void);
 
 /*
  * 1: the loaded library has everything this header declares, with the same meaning; 0: it is older than the header, or
@@ -186,13 +193,13 @@ enum {
  * freed.
  * Calls back: no. Waits: no.
  */
-const char *CHIME_NONNULL chime_status_name(chime_status status);
+CHIME_API const char *CHIME_NONNULL chime_status_name(chime_status status);
 
 /**
  * One English sentence on what the status means. Static: never freed.
  * Calls back: no. Waits: no.
  */
-const char *CHIME_NONNULL chime_status_message(chime_status status);
+CHIME_API const char *CHIME_NONNULL chime_status_message(chime_status status);
 
 /**
  * One English sentence on why the calling thread's last failed call failed. It names the argument as this file does,
@@ -209,7 +216,7 @@ const char *CHIME_NONNULL chime_status_message(chime_status status);
  *
  * Any thread; each has its own. Calls back: no. Waits: no.
  */
-const char *CHIME_NONNULL chime_last_error_detail(void);
+CHIME_API const char *CHIME_NONNULL chime_last_error_detail(void);
 
 /* ---- Ids ------------------------------------------------------------------------------------------------------ */
 
@@ -246,7 +253,7 @@ enum {
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
+CHIME_API chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
 
 /**
  * Puts the calling thread to sleep until a point on a clock of the system, for callers who need no timer. Signals do
@@ -259,7 +266,7 @@ chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
  *
  * Calls back: no. Waits: for time. Provisional.
  */
-chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
+CHIME_API chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
 
 /* ---- Callbacks ------------------------------------------------------------------------------------------------ */
 
@@ -291,7 +298,7 @@ enum {
  * The constant's name, such as "CHIME_TICK_DUE"; "CHIME_UNKNOWN" for a number that is not a kind. Static: never freed.
  * Calls back: no. Waits: no.
  */
-const char *CHIME_NONNULL chime_tick_kind_name(chime_tick_kind kind);
+CHIME_API const char *CHIME_NONNULL chime_tick_kind_name(chime_tick_kind kind);
 
 /** One delivery. Valid until the handler returns. */
 typedef struct chime_tick {
@@ -479,8 +486,8 @@ typedef struct chime_timer_options {
  *
  * Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
-chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
-                                chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
+                                          chime_queue_t *CHIME_NULLABLE queue);
 
 /* What a host's loop waits for: a file descriptor; on Windows a HANDLE, as a number. */
 #if defined(_WIN32)
@@ -501,7 +508,7 @@ typedef int32_t chime_waitable;
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME_NULLABLE fd);
+CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME_NULLABLE fd);
 
 /**
  * Runs what is due, on the calling thread.
@@ -516,7 +523,7 @@ chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME_NULLABLE 
  *
  * Any thread, or the bound one. Calls back: yes. Waits: no.
  */
-chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
+CHIME_API chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
 
 /**
  * Calls the handler once, delay_ns from now.
@@ -528,9 +535,9 @@ chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CH
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_handler CHIME_NULLABLE handler,
-                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
-                               chime_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_handler CHIME_NULLABLE handler,
+                                         void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                                         chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Moves the next deadline to now + delay_ns, if that is later: the call for idle timeouts. A repeating timer's grid
@@ -547,7 +554,7 @@ chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_hand
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
+CHIME_API chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
 
 /**
  * Cancels the timer if necessary and makes its id stale at once. Its finalizer is called after its last callback.
@@ -560,7 +567,7 @@ chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
-chime_status chime_timer_release(chime_timer_t timer);
+CHIME_API chime_status chime_timer_release(chime_timer_t timer);
 
 /**
  * Releases the queue and its timers: their ids are stale at once, and no further tick starts. Then waits until no
@@ -580,7 +587,7 @@ chime_status chime_timer_release(chime_timer_t timer);
  *
  * Calls back: yes. Waits: for a handler.
  */
-chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
+CHIME_API chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
 
 /* ---- Timers --------------------------------------------------------------------------------------------------- */
 
@@ -616,8 +623,8 @@ enum {
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
-                                chime_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                                          chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Creates a timer and activates it, in one step.
@@ -628,8 +635,9 @@ chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
-                               const chime_schedule *CHIME_NULLABLE schedule, chime_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                                         const chime_schedule *CHIME_NULLABLE schedule,
+                                         chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Calls the handler every interval_ns, for the first time one interval from now.
@@ -640,18 +648,19 @@ chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *C
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
-                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
-                               chime_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
+                                         void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                                         chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * As chime_timer_every, for the first time first_delay_ns from now.
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
-                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
-                                     chime_finalizer CHIME_NULLABLE finalizer, chime_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
+                                               chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                               chime_finalizer CHIME_NULLABLE finalizer,
+                                               chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Starts a timer that is at rest. Its sequence and its tick count start again.
@@ -663,7 +672,7 @@ chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+CHIME_API chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
 
 /**
  * Makes the timer run from now on, whatever its state, in one transition: activates a timer at rest, reschedules (and
@@ -675,7 +684,7 @@ chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHI
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+CHIME_API chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
 
 /**
  * Makes the timer run from now on, whatever its state, with its first tick delay_ns from now: the call by which event
@@ -689,14 +698,14 @@ chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIM
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
+CHIME_API chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
 
 /**
  * As chime_timer_restart_after, with the first tick at a deadline on the queue's clock (CHIME_SCHEDULE_DEADLINE is
  * set). A schedule with CHIME_RESUME_REMAINING has no deadline: CHIME_ERROR_INVALID_ARGUMENT.
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
+CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
 
 /**
  * Holds ticks back until resume. Once it has returned, no tick starts, but for an extra one that a later
@@ -707,7 +716,7 @@ chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns)
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_suspend(chime_timer_t timer);
+CHIME_API chime_status chime_timer_suspend(chime_timer_t timer);
 
 /**
  * Lets ticks through again after suspend, by the schedule's resume policy.
@@ -716,7 +725,7 @@ chime_status chime_timer_suspend(chime_timer_t timer);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_resume(chime_timer_t timer);
+CHIME_API chime_status chime_timer_resume(chime_timer_t timer);
 
 /**
  * Gives the timer another schedule. State and sequence stay; the count against the tick limit starts again. A delay
@@ -728,13 +737,13 @@ chime_status chime_timer_resume(chime_timer_t timer);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+CHIME_API chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
 
 /**
  * As chime_timer_postpone, to a deadline on the queue's clock. Reads no clock.
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
+CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
 
 /**
  * Requests one extra tick, of kind CHIME_TICK_FIRED, on the queue; it never runs inside this call. Several calls before
@@ -747,7 +756,7 @@ chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_fire(chime_timer_t timer);
+CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 
 /**
  * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. If it
@@ -758,7 +767,7 @@ chime_status chime_timer_fire(chime_timer_t timer);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_cancel(chime_timer_t timer);
+CHIME_API chime_status chime_timer_cancel(chime_timer_t timer);
 
 /**
  * Cancels, then waits until no handler of the timer is running, even if the cancel itself is ignored.
@@ -770,7 +779,7 @@ chime_status chime_timer_cancel(chime_timer_t timer);
  *
  * Calls back: no. Waits: for a handler.
  */
-chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns);
+CHIME_API chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns);
 
 /**
  * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
@@ -783,7 +792,7 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
  *
  * Calls back: on virtual and host-driven queues. Waits: for a handler.
  */
-chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
+CHIME_API chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
 
 /**
  * The timer's present generation: a number that changes with every accepted activate, restart, reschedule, suspend and
@@ -792,21 +801,21 @@ chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_n
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
+CHIME_API chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
 
 /**
  * @return CHIME_OK: that generation is the current one; CHIME_IGNORED: it is not; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
+CHIME_API chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
 
 /**
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: state is NULL
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
+CHIME_API chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
 
 /**
  * When the next tick is due.
@@ -815,7 +824,7 @@ chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE 
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
+CHIME_API chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
  * How much time is left until the next tick is due.
@@ -825,7 +834,7 @@ chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLA
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_remaining(chime_timer_t timer, int64_t *CHIME_NULLABLE remaining_ns);
+CHIME_API chime_status chime_timer_remaining(chime_timer_t timer, int64_t *CHIME_NULLABLE remaining_ns);
 
 /**
  * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing
@@ -863,7 +872,7 @@ typedef struct chime_timer_info {
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
 
 /**
  * Says in one sentence why the timer does not fire. For example: it was never activated; it was suspended some time
@@ -875,8 +884,8 @@ chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_N
  *
  * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
  */
-chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
-                                 uint64_t *CHIME_NULLABLE length);
+CHIME_API chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
+                                           uint64_t *CHIME_NULLABLE length);
 
 /**
  * Adds a handler that is called at each tick, after the timer's own and those added before it, with the same tick but
@@ -895,9 +904,9 @@ chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text,
  *
  * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
  */
-chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
-                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
-                                     chime_finalizer CHIME_NULLABLE finalizer);
+CHIME_API chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
+                                               chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                               chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
  * Removes the handler with that key. Once this has returned, no call of it starts, not even in a tick that is under
@@ -909,7 +918,7 @@ chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULL
  *
  * Calls back: yes: the finalizer; if a tick is under way, it is called at the end of that. Waits: no. Provisional.
  */
-chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
+CHIME_API chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
 
@@ -923,7 +932,8 @@ chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_N
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options, chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options,
+                                        chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Creates a concurrent queue of that quality of service. Write chime_queue_create(CHIME_QUEUE_CONCURRENT) with that qos
@@ -934,8 +944,8 @@ chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options,
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_NULLABLE options,
-                                chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_NULLABLE options,
+                                          chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Creates a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks.
@@ -948,9 +958,9 @@ chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
-                                       const chime_queue_options *CHIME_NULLABLE options,
-                                       chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
+                                                 const chime_queue_options *CHIME_NULLABLE options,
+                                                 chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Does what chime_queue_shutdown does, without waiting: a handler that is running goes on. The last callbacks
@@ -962,7 +972,7 @@ chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
-chime_status chime_queue_release(chime_queue_t queue);
+CHIME_API chime_status chime_queue_release(chime_queue_t queue);
 
 /**
  * Runs a function in mutual exclusion with the queue's handlers and waits for it: the queue as a mutex. Inside a
@@ -980,8 +990,8 @@ chime_status chime_queue_release(chime_queue_t queue);
  *
  * Calls back: yes. Waits: for a handler.
  */
-chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE function, void *CHIME_NULLABLE context,
-                              int64_t timeout_ns);
+CHIME_API chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE function,
+                                        void *CHIME_NULLABLE context, int64_t timeout_ns);
 
 /**
  * Runs a function on the queue as soon as possible: on a serial queue in mutual exclusion with its handlers, on a
@@ -996,8 +1006,8 @@ chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABLE function,
-                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
+CHIME_API chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABLE function,
+                                         void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
  * The time on the queue's clock.
@@ -1005,7 +1015,7 @@ chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABL
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLABLE now_ns);
+CHIME_API chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLABLE now_ns);
 
 /**
  * Moves a virtual queue's time forward from deadline to deadline. Each tick runs inside this call, at exactly its
@@ -1019,13 +1029,13 @@ chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLABLE now_ns
  *
  * Any thread, one at a time. Calls back: yes. Waits: no.
  */
-chime_status chime_queue_advance(chime_queue_t queue, int64_t duration_ns);
+CHIME_API chime_status chime_queue_advance(chime_queue_t queue, int64_t duration_ns);
 
 /**
  * As chime_queue_advance, up to a point in time. If that is not later than now, runs what is due and moves nothing.
  * Any thread, one at a time. Calls back: yes. Waits: no. Provisional.
  */
-chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
+CHIME_API chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
 
 /**
  * Moves a virtual queue's clock without stopping at deadlines and without running anything, as a slow handler or a
@@ -1035,7 +1045,7 @@ chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns);
+CHIME_API chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns);
 
 /** What a queue has done since it was created. */
 typedef struct chime_queue_stats {
@@ -1065,7 +1075,7 @@ typedef struct chime_queue_stats {
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
+CHIME_API chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
 /**
  * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks,
@@ -1078,8 +1088,8 @@ chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
-                              uint64_t *CHIME_NULLABLE length);
+CHIME_API chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
+                                        uint64_t *CHIME_NULLABLE length);
 
 /**
  * Lists the queues of the process that have not been released, whoever created them. A queue that another thread
@@ -1092,7 +1102,8 @@ chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, ui
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t capacity, uint64_t *CHIME_NULLABLE count);
+CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t capacity,
+                                        uint64_t *CHIME_NULLABLE count);
 
 /* ---- Host-driven queues --------------------------------------------------------------------------------------- */
 
@@ -1139,7 +1150,7 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
+CHIME_API chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
  * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due; -1: nothing to wait for.
@@ -1147,7 +1158,7 @@ chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLA
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLABLE milliseconds);
+CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLABLE milliseconds);
 
 /**
  * Waits until something is due. Runs nothing.
@@ -1159,7 +1170,7 @@ chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLAB
  *
  * Any thread, or the bound one. Calls back: no. Waits: for time. Provisional.
  */
-chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
+CHIME_API chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
 
 /**
  * Copies what is due into an array. A copied tick has started, and ends with the next call of this function for the
@@ -1176,8 +1187,8 @@ chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
  *
  * Any thread, or the bound one. Calls back: the destructors of targets that only these ticks still held. Waits: no.
  */
-chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *CHIME_NULLABLE ticks, uint32_t tick_size,
-                                    uint32_t capacity, uint32_t *CHIME_NULLABLE count);
+CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *CHIME_NULLABLE ticks, uint32_t tick_size,
+                                              uint32_t capacity, uint32_t *CHIME_NULLABLE count);
 
 /* chime_queue_run, flags */
 enum {
@@ -1196,7 +1207,7 @@ enum {
  *
  * Any thread, or the bound one. Calls back: yes. Waits: for time.
  */
-chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
+CHIME_API chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
 
 /**
  * Makes chime_queue_run or chime_queue_wait return, after the callback that is running if there is one. If neither is
@@ -1205,7 +1216,7 @@ chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_queue_stop(chime_queue_t queue);
+CHIME_API chime_status chime_queue_stop(chime_queue_t queue);
 
 /* ---- Targets -------------------------------------------------------------------------------------------------- */
 
@@ -1227,8 +1238,8 @@ chime_status chime_queue_stop(chime_queue_t queue);
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CHIME_NULLABLE destructor,
-                                 chime_target_t *CHIME_NULLABLE target);
+CHIME_API chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CHIME_NULLABLE destructor,
+                                           chime_target_t *CHIME_NULLABLE target);
 
 /**
  * Adds a reference and gives the object, which lives until that reference is released.
@@ -1238,7 +1249,7 @@ chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CH
  *
  * Calls back: no. Waits: no.
  */
-chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CHIME_NULLABLE object);
+CHIME_API chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CHIME_NULLABLE object);
 
 /**
  * Releases a reference. If it was the last, the id is stale and the target's timers are cancelled when this returns.
@@ -1249,7 +1260,7 @@ chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CH
  * Calls back: yes: the destructor; and, on virtual and host-driven queues, the last callbacks of timers that nobody
  * holds (also inside a chime_timer_start that runs at the same time). Waits: no.
  */
-chime_status chime_target_release(chime_target_t target);
+CHIME_API chime_status chime_target_release(chime_target_t target);
 
 /* ---- Seeing what happens -------------------------------------------------------------------------------------- */
 
@@ -1274,7 +1285,7 @@ chime_status chime_target_release(chime_target_t target);
  *
  * Calls back: no; but from now on every call that changes a timer does. Waits: no.
  */
-chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
+CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
 
 /**
  * Writes what happens to all timers from now on to a file of Chrome trace events, for Perfetto (ui.perfetto.dev) or
@@ -1299,7 +1310,7 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
  *
  * Calls back: no. Waits: no; for the file, if it ends one. Provisional.
  */
-chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
+CHIME_API chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
 
@@ -1349,7 +1360,7 @@ typedef struct chime_allocator {
  * Any thread, before others call Chime. Calls back: no; but from now on every call that needs memory. Waits: no.
  * Provisional.
  */
-chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
+CHIME_API chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
 /**
  * Limits the memory that Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; operations that must not
@@ -1360,7 +1371,7 @@ chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_set_memory_limit(uint64_t bytes);
+CHIME_API chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
  * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
@@ -1368,7 +1379,7 @@ chime_status chime_set_memory_limit(uint64_t bytes);
  * unsupported.
  * Calls back: no. Waits: no. Provisional.
  */
-uint64_t chime_memory_used(void);
+CHIME_API uint64_t chime_memory_used(void);
 
 /* ---- Fork ----------------------------------------------------------------------------------------------------- */
 
@@ -1395,7 +1406,7 @@ uint64_t chime_memory_used(void);
  *
  * The child's only thread. Calls back: no. Waits: no.
  */
-chime_status chime_reinitialize(void);
+CHIME_API chime_status chime_reinitialize(void);
 
 /* ---- Values that expire --------------------------------------------------------------------------------------- */
 
@@ -1422,9 +1433,9 @@ chime_status chime_reinitialize(void);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
-                                   chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
-                                   chime_expiring_t *CHIME_NULLABLE expiring);
+CHIME_API chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
+                                             chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
+                                             chime_expiring_t *CHIME_NULLABLE expiring);
 
 /**
  * Sets a handler that is called once, on the queue, when the value has vanished because its time was over, but not when
@@ -1440,8 +1451,8 @@ chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE val
  *
  * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
  */
-chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler CHIME_NULLABLE handler,
-                                      void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
+CHIME_API chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler CHIME_NULLABLE handler,
+                                                void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
  * Gives the value and keeps it from being finalized, even when its time is over or it is released, until
@@ -1453,7 +1464,7 @@ chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler C
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
+CHIME_API chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
 
 /**
  * Undoes one chime_expiring_acquire, even after the value was released.
@@ -1461,7 +1472,7 @@ chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLA
  *
  * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no. Provisional.
  */
-chime_status chime_expiring_yield(chime_expiring_t expiring);
+CHIME_API chime_status chime_expiring_yield(chime_expiring_t expiring);
 
 /**
  * Restarts the value's time: it vanishes lifetime_ns from now.
@@ -1471,7 +1482,7 @@ chime_status chime_expiring_yield(chime_expiring_t expiring);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);
+CHIME_API chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);
 
 /**
  * Releases the value. Once it has returned, no call of the expiry handler starts. The value and the handler's context
@@ -1482,7 +1493,7 @@ chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns
  *
  * Calls back: yes: the finalizers. Waits: no. Provisional.
  */
-chime_status chime_expiring_release(chime_expiring_t expiring);
+CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
 
 /* ---- The main queue ------------------------------------------------------------------------------------------- */
 
@@ -1496,7 +1507,7 @@ chime_status chime_expiring_release(chime_expiring_t expiring);
  *
  * The main thread. Calls back: yes. Waits: for time. Provisional.
  */
-chime_status chime_main_run(void);
+CHIME_API chime_status chime_main_run(void);
 
 /**
  * Makes chime_main_run return, after the callback that is running. If it is not under way, the next one returns at
@@ -1505,7 +1516,7 @@ chime_status chime_main_run(void);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_main_stop(void);
+CHIME_API chime_status chime_main_stop(void);
 
 /* ---- Threads -------------------------------------------------------------------------------------------------- */
 
@@ -1521,8 +1532,8 @@ chime_status chime_main_stop(void);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
-                                    void *CHIME_NULLABLE context);
+CHIME_API chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
+                                              void *CHIME_NULLABLE context);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

@@ -51,7 +51,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
+CHIME_API chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
  * The run loop of the process's main thread. Running it in a common mode also runs the main queue.
@@ -60,7 +60,7 @@ chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
+CHIME_API chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
  * Starts a thread that runs its run loop in the default mode.
@@ -74,7 +74,8 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
+CHIME_API chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
+                                             chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /* chime_run_loop_run, flags */
 enum {
@@ -96,7 +97,7 @@ enum {
  *
  * Calls back: yes. Waits: for time. Provisional.
  */
-chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
+CHIME_API chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
 /**
  * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running; one that this callback
@@ -105,7 +106,7 @@ chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
+CHIME_API chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
 
 /**
  * Ends a loop that chime_run_loop_create has made: its id is stale at once, and its thread ends after the callback that
@@ -117,7 +118,7 @@ chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_release(chime_run_loop_t run_loop);
+CHIME_API chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 
 /**
  * Makes a mode one of the loop's common modes: timers in the common modes, present and future, tick in it, too.
@@ -126,7 +127,7 @@ chime_status chime_run_loop_release(chime_run_loop_t run_loop);
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
+CHIME_API chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
 /**
  * Creates a queue whose handlers run on the thread of a run loop, while it runs in that mode. A queue that has ended
@@ -140,9 +141,9 @@ chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const cha
  * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
-                                         const chime_queue_options *CHIME_NULLABLE options,
-                                         chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
+                                                   const chime_queue_options *CHIME_NULLABLE options,
+                                                   chime_queue_t *CHIME_NULLABLE queue);
 
 /* ---- Weak timers ---------------------------------------------------------------------------------------------- */
 
@@ -169,10 +170,10 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
-                                     chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
-                                     chime_finalizer CHIME_NULLABLE finalizer,
-                                     chime_weak_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
+                                               chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
+                                               chime_finalizer CHIME_NULLABLE finalizer,
+                                               chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Creates a timer and adds it to the calling thread's run loop in the default mode.
@@ -182,10 +183,10 @@ chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
-                                       chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
-                                       chime_finalizer CHIME_NULLABLE finalizer,
-                                       chime_weak_timer_t *CHIME_NULLABLE timer);
+CHIME_API chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
+                                                 chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
+                                                 chime_finalizer CHIME_NULLABLE finalizer,
+                                                 chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Adds the timer to a mode of a run loop. It may be in several modes of one loop.
@@ -197,7 +198,8 @@ chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chi
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
+CHIME_API chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop,
+                                            const char *CHIME_NULLABLE mode);
 
 /**
  * Calls the action now, on the calling thread, outside the schedule, with a tick of kind CHIME_TICK_FIRED and
@@ -207,7 +209,7 @@ chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run
  *
  * Calls back: yes. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
+CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
 /**
  * Ends the timer for good; its id stays valid. Once this has returned, no tick starts.
@@ -216,7 +218,7 @@ chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
  *
  * Calls back: the finalizer. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
+CHIME_API chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
 
 /**
  * @param valid  receives 1 or 0
@@ -224,7 +226,7 @@ chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
  *
  * Calls back: the finalizer, if the target is found to be gone. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
+CHIME_API chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
 
 /**
  * Sets how late a tick may come in order to share a wake-up. A late tick does not move later ones.
@@ -233,14 +235,14 @@ chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
+CHIME_API chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
 
 /**
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
+CHIME_API chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
 
 /**
  * Moves the next tick to a time of day; later ones follow at the interval. A time in the past is due at once. This call
@@ -250,7 +252,7 @@ chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
+CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
 
 /**
  * When the next tick is due.
@@ -259,7 +261,7 @@ chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wa
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
+CHIME_API chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
 
 /**
  * The time between ticks; 0 for a timer that does not repeat.
@@ -267,7 +269,7 @@ chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME
  *
  * Calls back: no. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
+CHIME_API chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
 
 /**
  * Invalidates the timer if necessary and makes its id stale at once.
@@ -276,7 +278,7 @@ chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_
  *
  * Calls back: the finalizer. Waits: no. Provisional.
  */
-chime_status chime_weak_timer_release(chime_weak_timer_t timer);
+CHIME_API chime_status chime_weak_timer_release(chime_weak_timer_t timer);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

@@ -118,6 +118,7 @@ def pieces_of(item):
 def read(path):
     """The items of a header in their order; its overview; what stands on each section."""
     text = path.read_text(encoding="utf-8").replace("CHIME_NULLABLE ", "").replace("CHIME_NONNULL ", "")
+    text = text.replace("\nCHIME_API ", "\n")
     text = re.sub(r" ?CHIME_(NULLABLE|NONNULL)\b", "", text)
     lines, items, sections, overview = text.split("\n"), [], {}, ""
     section, pending, i = None, None, 0

@@ -50,7 +50,7 @@ def functions(header):
     for node in tree.ext:
         if not isinstance(node, c_ast.Decl) or not isinstance(node.type, c_ast.FuncDecl):
             continue
-        at = re.search(rf"^[a-z].*\b{node.name}\(", text, re.M)
+        at = re.search(rf"^(?:CHIME_API )?[a-z].*\b{node.name}\(", text, re.M)
         if at is None:
             continue  # of a header that this one includes
         fact = FACTS.search(text[text.rindex("/**", 0, at.start()):at.start()].replace("\n * ", " "))
