@@ -76,7 +76,7 @@ static void give_whole(void *whole, size_t bytes) {
   chime_memory_give_account(bytes);
 }
 
-/* The same, in a block of the system's or the host's. */
+/* A block within a whole one that the system or the host has given. */
 static void *block_of_system(char *whole, size_t offset, size_t bytes, uint32_t origin) {
   void *block = block_in(whole, offset, bytes, origin);
   chime_tell_memcheck(CHIME_MEMCHECK_BEGINS, block, bytes - offset);

@@ -1,7 +1,7 @@
 #if defined(__APPLE__)
 /*
- * A kqueue, in it a timer, an event of the user's for the bell, and what it watches. What is told of is gone (EV_CLEAR,
- * EV_ONESHOT), so each event comes once, to one thread.
+ * A kqueue, in it a timer, an event of the user's for the bell, and what it watches. An event that was delivered is gone
+ * (EV_CLEAR, EV_ONESHOT), so it comes once, to one thread.
  */
 #include "poller.h"
 

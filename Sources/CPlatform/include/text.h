@@ -15,7 +15,7 @@ enum { CHIME_DURATION_TEXT = 64 };
 /* A duration in three digits and a unit, "860 ms", "1.5 s": from two days, hours and minutes on in those. */
 void chime_write_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
 
-/* The same in all its digits, in seconds or less: "1.000001 ms". INT64_MAX is CHIME_FOREVER. */
+/* A duration in all its digits, in seconds or less: "1.000001 ms". INT64_MAX is CHIME_FOREVER. */
 void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
 
 /*
@@ -30,8 +30,8 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
    is nothing to say. `name` may be NULL. Allocates nothing. */
 int32_t chime_note_sentence(int32_t status, const char *format, const char *name, int64_t first, int64_t second);
 
-/* The same in a signal handler, of a sentence that is whole as it stands: one word is stored, so that whatever the handler
-   has interrupted, a note or the reading of one, keeps or loses its sentence as a whole. */
+/* chime_note_sentence for signal handlers, with a sentence that has no parts. It stores one word, so a note or a reading
+   that the handler interrupts keeps or loses its sentence as a whole. */
 int32_t chime_note_constant(int32_t status, const char *sentence);
 
 /* The sentence that was noted last, empty if none was; valid until the thread asks again, or ends. */

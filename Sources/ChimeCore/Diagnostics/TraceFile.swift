@@ -36,7 +36,7 @@ package enum TraceFile {
     return wasOpen ? .ok : .ignored
   }
 
-  /// Before the first queue: begins the file that the environment names. A file that cannot be had is told of on stderr.
+  /// Before the first queue: begins the file that the environment names. If that fails, a line on stderr says so.
   static func beginIfWanted() {
     guard let path = unsafe chime_trace_wanted() else { return }
     if unsafe begin(path) == .ok { return }

@@ -1,4 +1,4 @@
-/// A virtual queue's driver: nothing wakes it, but for who waits until a timer is there.
+/// A virtual queue's driver: nothing wakes it, and whoever waits until there is a timer is notified.
 final class VirtualDriver: QueueDriver {
   /// See `QueueCore.notifyOfArming`.
   let waiting = Locked<[@Sendable () -> Void]>([])

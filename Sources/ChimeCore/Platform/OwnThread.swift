@@ -1,7 +1,7 @@
 internal import CPlatform
 
 /// Threads that Chime creates: detached, and named for debuggers. The host's signal handlers run on the host's threads,
-/// but for those of faults. What else such a thread is stands in a table of Sources/README.md.
+/// but for those of faults. What else such a thread is stands in a table of Sources/Systems.md.
 package enum OwnThread: ProcessState {
   private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>(
     (nil, nil, .none))
