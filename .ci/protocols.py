@@ -1,5 +1,5 @@
-"""Whether the functions that the protocols of Sources/Protocols.md name, in the table and in the list below it, are where it
-says, and whether every function with a compare-and-swap is in one of them.
+"""Whether the functions that the rows of Sources/Protocols.md name are where it says, and whether every function with a
+compare-and-swap is in one of them.
 
 A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift; one whose
 file ends in .c or .h, of that file in CPlatform or CSwiftTasks.
@@ -17,7 +17,7 @@ in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;]*$")
 wrong = count = 0
 named = set()
 for line in open("Sources/Protocols.md"):
-    row = re.match(r"(?:\| |- \*\*)(P\d+[a-z]?) ", line)
+    row = re.match(r"- \*\*(P\d+[a-z]?) ", line)
     if not row:
         continue
     for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?|[a-z_]+\.[ch]):(\w+)`", line):
@@ -45,6 +45,6 @@ for name, path in sorted(files.items()):
 if swaps < 15:
     sys.exit(f"only {swaps} compare-and-swaps found")
 if count < 100:
-    sys.exit(f"only {count} tokens found: has the form of the table changed?")
+    sys.exit(f"only {count} tokens found: has the form of the rows changed?")
 print(f"{count} tokens, {swaps} compare-and-swaps, {wrong} wrong")
 sys.exit(wrong > 0)

@@ -1,6 +1,6 @@
 @testable import ChimeCore
 
-/// A scenario or more for each row of the table of protocols.
+/// A scenario or more for each row of Protocols.md.
 extension Scenario {
   static let protocols: [Scenario] =
     queries + ends + rings + stale + closing + objects + wallClock + runLoops + standing + pool

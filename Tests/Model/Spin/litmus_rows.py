@@ -1,4 +1,4 @@
-"""The classic tests, whose answers are known, and the rows of the table of protocols with the orders of the code."""
+"""The classic tests, whose answers are known, and the rows of Protocols.md with the orders of the code."""
 
 import time
 
