@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-/* Of mapped pages LeakSanitizer knows only if it is told; there are these where the program was built with it. */
+/* LeakSanitizer's, present where the program was built with it. It searches mapped pages only if they are registered. */
 void __lsan_register_root_region(const void *first, size_t bytes) __attribute__((weak));
 void __lsan_unregister_root_region(const void *first, size_t bytes) __attribute__((weak));
 

@@ -12,8 +12,8 @@ bool chime_is_error_of_permission(int error) { return error == EACCES || error =
 bool chime_is_error_of_memory(int error) { return error == ENOMEM; }
 
 /*
- * Globals that are made by the first who asks are made when the library, or the program that it is part of, is loaded: no
- * two threads meet there, and no fork comes between.
+ * Makes the globals when the library, or the program that it is part of, is loaded, which their first user would do
+ * otherwise: so no two threads meet there, and no fork comes between.
  */
 void library_of_chime_was_loaded(void);
 __attribute__((constructor)) static void load(void) {

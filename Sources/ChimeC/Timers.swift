@@ -43,7 +43,7 @@ private func startDirectly(
   else { return nil }
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
-  // A function of its own, so that neither of the two does more than it needs.
+  // Split so that each variant inlines only its own case.
   return unsafe schedule.pointee.flags == 0
     ? startDirectly(queue, handler, context, after: first, leeway, timer)
     : TimerRef.createDirectly(

@@ -224,9 +224,9 @@ static inline int chime_guarded_function(void (*function)(void *), void *context
 }
 
 /*
- * 0: the function has returned; 1: it has ended the thread, which goes on here all the same; 2: it has returned, and a
- * cancellation that it left pending has. Whatever the function did to
- * errno, the call of Chime's that it runs inside leaves errno as it was.
+ * 0: the function has returned; 1: it has ended the thread, which nevertheless goes on here; 2: it has returned, and a
+ * cancellation that it left pending has ended the thread. Whatever the function did to errno, the call of Chime's around it
+ * leaves errno as it was.
  */
 static inline int chime_call_tick(void (*function)(const void *, void *), const void *tick, void *context) {
   const int error = errno;

@@ -47,9 +47,9 @@ internal import CPlatform
   }
 
   /// `withLock` for a lock that several threads take again and again, each for a moment. With priority inheritance the
-  /// system hands a lock over to who sleeps for it, and each of many has to be scheduled before the next one gets it. So
-  /// threads look for some 2 us whether it gets free, and then let others run in between; only those with real-time
-  /// priority sleep for it at once, which has the holder run.
+  /// system hands a lock over to a thread that sleeps for it, and each of many has to be scheduled before the next one gets
+  /// it. So threads spin for about 2 us, then let others run in between. Only those with real-time priority sleep at once,
+  /// which makes the holder run.
   @inline(__always)
   package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
     unsafe chime_lock_take_busy(lock)

@@ -1,7 +1,7 @@
 /// How long what may wait, in nanoseconds: the waiting times of the core, each under one name. What depends on one of them
 /// is written in terms of it.
 enum Patience {
-  /// A slice of a pass. Who keeps a thread longer than that is inside a handler.
+  /// A slice of a pass. Only a handler keeps a thread longer than that.
   static var slice: Int64 { 1_000_000 }
   /// An item that is ready, while every processor has a turn and none ends.
   static var readyItem: Int64 { slice }

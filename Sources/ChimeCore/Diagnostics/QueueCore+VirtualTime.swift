@@ -24,9 +24,8 @@ extension QueueCore {
     return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? unknown(id) : .ok
   }
 
-  /// Calls `body` once: when a timer is added to a virtual queue that has none, or when the queue ends. Who wants to know
-  /// looks at `nextDeadline` afterwards: a timer that came before has woken nobody, and is seen there (P1,
-  /// Protocols.md).
+  /// Calls `body` once: when a timer is added to a virtual queue that has none, or when the queue ends. The caller then
+  /// reads `nextDeadline`: a timer that came before this call has woken nobody, and is seen there (P1, Protocols.md).
   package static func notifyOfArming(_ id: UInt64, _ body: @escaping @Sendable () -> Void) {
     guard let core = find(id), let driver = core.driver as? VirtualDriver else { return body() }
     driver.waiting.withLock { $0.append(body) }

@@ -6,7 +6,7 @@ import Synchronization
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
   private let machine: TimerMachine
-  /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
+  /// Requests an immediate pass; `nil` after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
   /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Protocols.md).

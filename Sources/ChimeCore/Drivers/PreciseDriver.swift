@@ -14,7 +14,7 @@ import Synchronization
   /// Set before `isOpen` is signalled, taken by the thread after that.
   private var core: QueueCore?
   private let isOpen = WakeUp()
-  /// Asked only "is it I" (P18b, Protocols.md).
+  /// Compared only with the caller's own (P18b, Protocols.md).
   private let thread = Atomic<UInt64>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.

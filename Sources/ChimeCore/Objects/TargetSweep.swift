@@ -1,4 +1,4 @@
-/// Finds timers whose target went unnoticed: each time a timer is created for such a target, two others are checked. So
+/// Finds timers whose target died unnoticed: each time a timer is created for such a target, two others are checked. So
 /// what dead targets leave behind is found in time, at a cost in proportion to the timers created.
 package enum TargetSweep: ProcessState {
   private struct Watched {

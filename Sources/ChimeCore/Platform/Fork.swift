@@ -48,7 +48,7 @@ package enum Fork {
 
     static func makeGlobals() { beginning.withLock { _ in } }
 
-    /// It is on: a child that can be reinitialised comes from a fork that was noticed.
+    /// Stays on: only a noticed fork can be reinitialised.
     static func reinitialize() {
       isOn.store(true, ordering: .relaxed)
       beginning.reinitialize()

@@ -27,8 +27,8 @@ package enum Memory {
   static func promiseToQueue() -> Bool { chime_memory_promise(ofOneQueue) != 0 }
   static func queueHasEnded() { chime_memory_leave(ofOneQueue) }
 
-  /// Has the calling thread's next block of that size, if it is no small one, ready, until the call is over that was
-  /// promised its objects; false if it is refused.
+  /// Reserves the thread's next large block of that size, for the rest of the current call that was promised its objects;
+  /// false if it is refused.
   package static func provides(_ bytes: Int) -> Bool { chime_memory_provide(bytes) != 0 }
 
   /// Why the calling thread's last request was refused: noMemory or limit.

@@ -11,7 +11,7 @@ package final class PoolWork: Sendable {
   /// What the turns do; held by their item, so that the last job may release the work.
   private final class Turns: Sendable {
     let state = Locked(State())
-    /// The number of the thread that has the turn; 0: none. Asked only "is it I" (P18b, Protocols.md).
+    /// The number of the thread that has the turn; 0: none. Compared only with the caller's own (P18b, Protocols.md).
     let thread = Atomic<UInt64>(0)
 
     func turn(_ wants: PoolItem.Wants) {

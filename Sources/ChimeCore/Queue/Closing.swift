@@ -17,7 +17,7 @@ struct Closing: ~Copyable {
   /// Nothing of the queue runs or will run.
   var isOver: Bool { over.load(ordering: .sequentiallyConsistent) }
 
-  /// True for the first who says so.
+  /// True for the first caller.
   func finish() -> Bool { !over.exchange(true, ordering: .sequentiallyConsistent) }
 
   var isHeldUp: Bool { outstanding.load(ordering: .sequentiallyConsistent) != 0 }

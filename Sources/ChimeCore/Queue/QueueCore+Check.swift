@@ -7,7 +7,7 @@ import Synchronization
   /// written, or with a callback under way.
   extension QueueCore {
     /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
-    /// for a moment, too, so that nothing can be told there.
+    /// for a moment, too, so this check does not apply.
     func checkThatNothingIsForgotten() {
       if handOver != nil || closing.hasBegun { return }
       // Not on queues with many slots, since the check takes time in proportion to their number; nor, after the first

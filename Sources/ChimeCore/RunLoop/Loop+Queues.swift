@@ -50,7 +50,7 @@ extension Loop {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) {
       if QueueCore.find(queue) != nil { return .success((queue, false)) }
-      // Somebody who had it from the list of queues has ended it.
+      // A caller that found it in the list of queues has ended it.
       dropWeakTimerQueue(queue)
     }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in

@@ -36,7 +36,7 @@
     return unsafe base.unsafelyUnwrapped[count]
   }
 
-  /// Gives the pages of a batch that was a large one back to the system.
+  /// Returns a large batch's pages to the system.
   mutating func removeAll() {
     discard(count)
     count = 0

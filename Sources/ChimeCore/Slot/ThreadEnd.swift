@@ -24,7 +24,7 @@ package enum ThreadEnd {
   static var isPending: Bool { isCaught || chime_take_cancellation() }
 
   /// Runs a call that may call the host's functions, and ends the thread if one of them did. Inside another such call,
-  /// with no callback between the two, that one does so, once it has completed.
+  /// with no callback between the two, the outer call ends the thread once it has completed.
   package static func passOn<Result>(_ call: () -> Result) -> Result {
     guard let thread = ThreadState.existing, !thread.isAtBoundary, !thread.hasEnded else {
       return passOnOtherwise(call)

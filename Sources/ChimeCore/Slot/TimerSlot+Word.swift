@@ -59,8 +59,8 @@ extension TimerSlot {
     }
   }
 
-  /// One try of the same for a slot that is in the inbox, as most are that were used before; false if it
-  /// is not, too.
+  /// Tries `publish` once, for a slot that is already in the inbox, as a reused one usually is. Also false if it is not
+  /// there.
   @inline(__always)
   func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word

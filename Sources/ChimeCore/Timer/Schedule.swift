@@ -142,7 +142,7 @@ extension TimerSlot {
 }
 
 /// Jitter. The deadline in the record is when the tick is due; the side record keeps how much of it is the random part,
-/// so that the grid can be told. The caller is the writer.
+/// so that the time of the grid is known. The caller is the writer.
 extension TimerSlot {
   /// A time of the grid with a new random part, if the timer has jitter: when the tick is due.
   @inline(__always)
