@@ -39,7 +39,7 @@ public class AnyTimerQueue: @unchecked Sendable {
     label: String = "", registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
     handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    let box = HandlerBox(
+    let box = FullHandlerBox(
       timeline: timeline, home: home, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
     return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
   }

@@ -1,14 +1,44 @@
 import ChimeCore
 
 extension ChimeTimer {
-  /// Makes a timer that calls `handler`, and starts it.
+  /// Makes a one-shot that calls `handler`, and starts it: most timers are of this kind, and programs make many.
   @usableFromInline
+  package static func start(
+    on queue: AnyTimerQueue, after delay: Duration, leeway: Duration,
+    _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
+  ) throws(ChimeError) -> ChimeTimer {
+    let (first, late) = (delay.nanoseconds, leeway.nanoseconds)
+    // SAFETY: the reference is the timer's if one was made, and otherwise taken back, once.
+    let box = unsafe Unmanaged.passRetained(HandlerBox(timeline: queue.timeline, kept: consume handler))
+    if let short = CompactDuration(short: late), first >= 0,
+      let id = unsafe HandlerBox.makeAtOnce(on: queue, after: first, short, box)
+    {
+      return ChimeTimer(id, on: queue, queue.timeline)
+    }
+    return try start(on: queue, Schedule(first: first, leeway: late), unsafe box.takeRetainedValue())
+  }
+
+  @inline(never)
+  private static func start(
+    on queue: AnyTimerQueue, _ schedule: Schedule, _ box: sending HandlerBox
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule.check(for: queue.timeline)
+    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box), on: queue, queue.timeline)
+  }
+
+  /// Makes a timer that calls `handler`, and starts it.
+  @usableFromInline @inline(never)
+  package static func start(
+    on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
+  ) throws(ChimeError) -> ChimeTimer {
+    try start(on: queue, schedule, HandlerBox(timeline: queue.timeline, kept: consume handler))
+  }
+
+  /// Makes a timer that calls `handler`, and starts it.
   package static func start(
     on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule.check(for: queue.timeline)
-    let box = HandlerBox(timeline: queue.timeline, consume handler)
-    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box), on: queue, queue.timeline)
+    try start(on: queue, schedule, HandlerBox(timeline: queue.timeline, consume handler))
   }
 
   /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
@@ -31,14 +61,15 @@ extension ChimeTimer {
         return TimerRef(handle)?.state == nil
       }
     }
-    return ChimeTimer(handle, on: queue, queue.timeline, targetHasGone: { target.object == nil })
+    let watched = TimerReference.Watched(targetHasGone: { target.object == nil })
+    return ChimeTimer(handle, on: queue, queue.timeline, watched: watched)
   }
 }
 
 extension TimerReference {
   /// Whether the target is gone; if so, releases what the timer held for it.
   private var hasLostTarget: Bool {
-    guard let targetHasGone, targetHasGone() else { return false }
+    guard let watched, watched.targetHasGone?() == true else { return false }
     _ = TimerRef.release(handle)
     return true
   }
@@ -79,7 +110,16 @@ extension TimerReference {
   @discardableResult
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
+    if watched == nil, restartsDirectly(schedule) { return .done }
     return try perform { $0.restart(schedule) }
+  }
+
+  /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
+  @inline(__always)
+  private func restartsDirectly(_ schedule: Schedule?) -> Bool {
+    guard let schedule else { return TimerRef.restartDirectly(handle, nil) != nil }
+    guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
+    return TimerRef.restartDirectly(handle, (schedule.first, schedule.firstIsDeadline, leeway)) != nil
   }
 
   /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
@@ -118,8 +158,13 @@ extension TimerReference {
   /// - Throws: `invalidArgument`.
   @discardableResult
   public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
-    guard delay >= .zero else { throw .argument("delay is \(delay): it must be 0 or more") }
-    return try perform { TimerRef.postpone($0.id, delay: delay.nanoseconds) }
+    let distance = delay.nanoseconds
+    guard distance >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
+    if watched == nil {
+      let status = TimerRef.postpone(handle, delay: distance)
+      return status.rawValue == 0 ? .done : try outcome(status)
+    }
+    return try perform { TimerRef.postpone($0.id, delay: distance) }
   }
 
   /// Moves the next deadline to a point on the queue's clock, if that is later.
@@ -130,6 +175,10 @@ extension TimerReference {
   @discardableResult
   public func postpone(until deadline: TimerInstant) throws(ChimeError) -> ChimeTimer.Outcome {
     try Schedule.check(deadline, for: timeline)
+    if watched == nil {
+      let status = TimerRef.postpone(handle, until: deadline.nanoseconds)
+      return status.rawValue == 0 ? .done : try outcome(status)
+    }
     return try perform { TimerRef.postpone($0.id, until: deadline.nanoseconds) }
   }
 
@@ -159,6 +208,21 @@ extension TimerReference {
   /// - Returns: done, running or ignored.
   @discardableResult
   public func cancel() -> ChimeTimer.Outcome {
+    if watched == nil {
+      let status = TimerRef.cancel(handle)
+      return status.rawValue == 0 ? .done : answer(status)
+    }
+    return cancelWatched()
+  }
+
+  @inline(never)
+  private func answer(_ status: Status) -> ChimeTimer.Outcome { answer { _ in status } }
+
+  @inline(never)
+  private func outcome(_ status: Status) throws(ChimeError) -> ChimeTimer.Outcome { try perform { _ in status } }
+
+  @inline(never)
+  private func cancelWatched() -> ChimeTimer.Outcome {
     defer { tellEnd() }
     return answer { $0.cancel() }
   }
@@ -186,7 +250,7 @@ extension TimerReference {
   }
 
   private func tellEnd() {
-    if let onEnd, state == .cancelled { onEnd() }
+    if let onEnd = watched?.onEnd, state == .cancelled { onEnd() }
   }
 
   /// What an operation answers that fails only for what has ended.

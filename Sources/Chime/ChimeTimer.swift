@@ -12,17 +12,14 @@ public final class ChimeTimer: TimerReference, @unchecked Sendable {
   private let queue: any AnyObject & Sendable
 
   /// Takes over a timer.
-  ///
-  /// - Parameter onEnd: called when the timer is cancelled or invalidated through this object.
   package init(
-    _ handle: UInt64, on queue: any AnyObject & Sendable, _ timeline: TimerInstant.Timeline,
-    targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil
+    _ handle: UInt64, on queue: any AnyObject & Sendable, _ timeline: TimerInstant.Timeline, watched: Watched? = nil
   ) {
     self.queue = queue
-    super.init(handle, timeline, targetHasGone: targetHasGone, onEnd: onEnd)
+    super.init(handle, timeline, watched: watched)
   }
 
-  deinit { _ = TimerRef.release(handle) }
+  deinit { _ = TimerRef.releaseWithContext(handle) }
 }
 
 /// A timer that somebody else holds: all of its calls, and no hold on it. It equals the `ChimeTimer` that was made, and
@@ -33,18 +30,24 @@ public class TimerReference: @unchecked Sendable {
   package let handle: UInt64
   /// The clock of its queue.
   package let timeline: TimerInstant.Timeline
-  /// Whether the target is gone; `nil` for a timer without one.
-  package let targetHasGone: (@Sendable () -> Bool)?
-  /// Called when the timer is cancelled or invalidated through this object.
-  package let onEnd: (@Sendable () -> Void)?
+  /// What few timers need; `nil` for the others, which are as small as they can be.
+  package let watched: Watched?
 
-  package init(
-    _ handle: UInt64, _ timeline: TimerInstant.Timeline, targetHasGone: (@Sendable () -> Bool)? = nil,
-    onEnd: (@Sendable () -> Void)? = nil
-  ) {
+  package final class Watched: Sendable {
+    /// Whether the target is gone; `nil` for a timer without one.
+    let targetHasGone: (@Sendable () -> Bool)?
+    /// Called when the timer is cancelled or invalidated through its `ChimeTimer`.
+    let onEnd: (@Sendable () -> Void)?
+
+    init(targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil) {
+      self.targetHasGone = targetHasGone
+      self.onEnd = onEnd
+    }
+  }
+
+  package init(_ handle: UInt64, _ timeline: TimerInstant.Timeline, watched: Watched? = nil) {
     self.handle = handle
     self.timeline = timeline
-    self.targetHasGone = targetHasGone
-    self.onEnd = onEnd
+    self.watched = watched
   }
 }

@@ -2,31 +2,41 @@ import ChimeCore
 
 /// Swift handlers on their way through the core, which knows only functions and contexts. The timer's context is one
 /// reference to this box, which the timer owns: so it needs no finalizer, and no side record for one.
-package final class HandlerBox {
-  private let handler: (Tick) -> Void
-  private let registrationHandler: (() -> Void)?
-  private let cancelHandler: (() -> Void)?
+package class HandlerBox {
+  private let handler: _Kept<(Tick) -> Void>
   /// The clock of the timer's queue.
   private let timeline: TimerInstant.Timeline
-  /// Where the other handlers belong; `nil` for wherever the queue calls them.
-  private let home: HandlerHome?
 
-  package init(
-    timeline: TimerInstant.Timeline = .monotonic, home: HandlerHome? = nil, registrationHandler: (() -> Void)? = nil,
-    cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
-  ) {
+  package init(timeline: TimerInstant.Timeline = .monotonic, _ handler: @escaping (Tick) -> Void) {
+    self.handler = _Kept(handler)
+    self.timeline = timeline
+  }
+
+  init(timeline: TimerInstant.Timeline, kept handler: _Kept<(Tick) -> Void>) {
     self.handler = handler
     self.timeline = timeline
-    self.home = home
-    self.registrationHandler = registrationHandler
-    self.cancelHandler = cancelHandler
   }
 
   private static var function: TickFunction {
     unsafe TickFunction { tick, context in
       let record = unsafe tick.load(as: TickRecord.self)
-      if let box = unsafe HandlerBox.of(context) { box.handler(Tick(record, box.timeline)) }
+      if let box = unsafe HandlerBox.of(context) { box.handler.function(Tick(record, box.timeline)) }
     }
+  }
+
+  /// Creates a one-shot with a handler alone and starts it, if the core can do that at once, as nearly always; otherwise
+  /// `nil`, with nothing done. Gives its id.
+  /// - Parameter box: retained for the timer, which releases it.
+  @inline(__always)
+  static func makeAtOnce(
+    on queue: AnyTimerQueue, after delay: Int64, _ leeway: CompactDuration, _ box: Unmanaged<HandlerBox>
+  ) -> UInt64? {
+    var id: UInt64 = 0
+    let status = unsafe TimerRef.createDirectly(
+      on: queue.id, function, Context(box.toOpaque()), selfRelease: false, ownsContext: true, first: delay,
+      firstIsDeadline: false, leeway: leeway, out: &id)
+    guard let status, status.rawValue >= 0 else { return nil }
+    return id
   }
 
   /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
@@ -60,14 +70,16 @@ package final class HandlerBox {
     var options = TimerOptions(
       handler: function, context: context, target: target,
       flags: selfRelease ? [.ownsContext, .selfRelease] : .ownsContext)
-    if let box = unsafe HandlerBox.of(context.pointer) {
+    if let box = unsafe FullHandlerBox.full(context.pointer) {
       if box.registrationHandler != nil {
         options.registrationHandler = unsafe TickFunction {
-          unsafe HandlerBox.of($1).map { $0.callAtHome($0.registrationHandler) }
+          unsafe FullHandlerBox.full($1).map { $0.callAtHome($0.registrationHandler) }
         }
       }
       if box.cancelHandler != nil {
-        options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1).map { $0.callAtHome($0.cancelHandler) } }
+        options.cancelHandler = unsafe TickFunction {
+          unsafe FullHandlerBox.full($1).map { $0.callAtHome($0.cancelHandler) }
+        }
       }
     }
     return unsafe label.withCString { text in
@@ -76,10 +88,32 @@ package final class HandlerBox {
     }
   }
 
+  private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
+    unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+/// One with more handlers than one.
+package final class FullHandlerBox: HandlerBox {
+  fileprivate let registrationHandler: (() -> Void)?
+  fileprivate let cancelHandler: (() -> Void)?
+  /// Where these handlers belong; `nil` for wherever the queue calls them.
+  private let home: HandlerHome?
+
+  package init(
+    timeline: TimerInstant.Timeline, home: HandlerHome? = nil, registrationHandler: (() -> Void)? = nil,
+    cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
+  ) {
+    self.registrationHandler = registrationHandler
+    self.cancelHandler = cancelHandler
+    self.home = home
+    super.init(timeline: timeline, handler)
+  }
+
   /// Calls a handler where it belongs. The end of a timer or of its queue may come on any thread: a virtual queue calls what
   /// is left then and there. What belongs to an actor is left to the queue's next pass, which is on the actor, or goes with
   /// the queue if there is none.
-  private func callAtHome(_ handler: (() -> Void)?) {
+  fileprivate func callAtHome(_ handler: (() -> Void)?) {
     guard let handler, let home, !home.isHere() else {
       handler?()
       return
@@ -89,8 +123,8 @@ package final class HandlerBox {
     try? AnyTimerQueue.run(on: home.queue) { unsafe call() }
   }
 
-  private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
-    unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
+  fileprivate static func full(_ context: UnsafeMutableRawPointer?) -> FullHandlerBox? {
+    unsafe context.flatMap { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() as? FullHandlerBox }
   }
 }
 

@@ -46,18 +46,21 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
   // MARK: Handlers
 
   /// For Chime: the function as the core calls it.
+  @inlinable
   public static func _function(_ action: sending @escaping @MainActor () -> Void) -> sending () -> Void {
     { MainActor.assumeIsolated { action() } }
   }
 
   /// For Chime: the handler as the core calls it.
+  @inlinable
   public static func _function(
     ticking handler: sending @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) -> sending (ChimeTimer.Tick) -> Void {
-    { tick in MainActor.assumeIsolated { handler(tick) } }
+  ) -> sending _Kept<(ChimeTimer.Tick) -> Void> {
+    _Kept { tick in MainActor.assumeIsolated { handler(tick) } }
   }
 
   /// For Chime: the handler as a countdown calls it.
+  @inlinable
   public static func _function(
     counting handler: sending @escaping @MainActor (Duration) -> Void
   ) -> sending (Duration) -> Void {

@@ -43,14 +43,15 @@ extension AnyTimerQueue {
     try schedule.check(for: timeline)
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.
-    let end = TickBuffer.End(buffer)
-    let box = HandlerBox(timeline: timeline, cancelHandler: { buffer.end() }) { tick in
-      end.buffer.put(tick)
+    let endOfHandler = TickBuffer.End(buffer)
+    let box = FullHandlerBox(timeline: timeline, cancelHandler: { buffer.end() }) { tick in
+      endOfHandler.buffer.put(tick)
       // The last tick finishes its timer before its handler is called.
       if tick.timer.state == .finished { buffer.end() }
     }
     // A cancel handler waits for the queue's next pass; whoever cancels the sequence's own timer need not.
-    let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, onEnd: { buffer.end() })
+    let end = TimerReference.Watched(onEnd: { buffer.end() })
+    let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, watched: end)
     try timer.restart(schedule)
     return Ticks(source: TickSource(timer, buffer))
   }

@@ -39,13 +39,16 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   }
 
   /// For Chime: the function as the core calls it.
+  @inlinable
   public static func _function(_ action: sending @escaping () -> Void) -> sending () -> Void { action }
 
   /// For Chime: the handler as the core calls it.
+  @inlinable
   public static func _function(
     ticking handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) -> sending (ChimeTimer.Tick) -> Void { handler }
+  ) -> sending _Kept<(ChimeTimer.Tick) -> Void> { _Kept(handler) }
   /// For Chime: the handler as a countdown calls it.
+  @inlinable
   public static func _function(
     counting handler: sending @escaping (Duration) -> Void
   ) -> sending (Duration) -> Void { handler }

@@ -16,7 +16,7 @@ public protocol TimerQueueProtocol: AnyTimerQueue {
   static func _function(_ action: sending Action) -> sending () -> Void
 
   /// For Chime: the handler as the core calls it.
-  static func _function(ticking handler: sending Handler) -> sending (ChimeTimer.Tick) -> Void
+  static func _function(ticking handler: sending Handler) -> sending _Kept<(ChimeTimer.Tick) -> Void>
 
   /// For Chime: the handler as a countdown calls it.
   static func _function(counting handler: sending _CountdownHandler) -> sending (Duration) -> Void
@@ -60,7 +60,11 @@ extension TimerQueueProtocol {
     at deadline: TimerInstant? = nil, after delay: Duration? = nil, every interval: Duration? = nil,
     leeway: Duration = .zero, handler: sending Handler
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.from(deadline, delay, interval, leeway), handler: handler)
+    // What the compiler knows of the call is decided there.
+    if deadline == nil, interval == nil, let delay {
+      return try ChimeTimer.start(on: self, after: delay, leeway: leeway, Self._function(ticking: handler))
+    }
+    return try schedule(.from(deadline, delay, interval, leeway), handler: handler)
   }
 
   /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
@@ -79,7 +83,7 @@ extension TimerQueueProtocol {
   ) throws(ChimeError) -> ChimeTimer {
     try makeIdle(
       label: label, registrationHandler: Self.function(registrationHandler),
-      cancelHandler: Self.function(cancelHandler), handler: Self._function(ticking: handler))
+      cancelHandler: Self.function(cancelHandler), handler: Self._function(ticking: handler).function)
   }
 
   static func function(_ action: sending Action?) -> sending (() -> Void)? {
@@ -121,4 +125,13 @@ extension Schedule {
     }
     return Schedule(first: first, interval: length ?? 0, leeway: late)
   }
+}
+
+/// For Chime: a function as generic code passes it. A handler comes that way, and a function type of its own would have it
+/// wrapped, at the cost of an allocation for each timer.
+@frozen public struct _Kept<Function> {
+  @usableFromInline let function: Function
+
+  @inlinable @inline(__always)
+  init(_ function: Function) { self.function = function }
 }

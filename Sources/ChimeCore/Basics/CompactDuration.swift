@@ -1,8 +1,8 @@
 /// A duration in 32 bits: 26 bits of a number and 6 bits of its unit, a power of two of nanoseconds or a customary one.
 /// Exact below 67 ms, for whole microseconds up to a minute, milliseconds up to 18 hours and seconds up to two years;
 /// rounded down otherwise, by less than 1 part in 33 million.
-package struct CompactDuration {
-  var bits: UInt32
+@frozen package struct CompactDuration {
+  @usableFromInline package var bits: UInt32
 
   /// Units 0 to 37 are 2^unit ns; these follow.
   private static let decimalUnits: [(code: UInt32, length: Int64)] = [
@@ -21,7 +21,7 @@ package struct CompactDuration {
   }
 
   /// `nil` if it is negative, or needs a unit other than nanoseconds: from 67 ms on.
-  @inline(__always)
+  @inlinable @inline(__always)
   package init?(short nanoseconds: Int64) {
     guard UInt64(bitPattern: nanoseconds) < 1 << 26 else { return nil }
     bits = UInt32(truncatingIfNeeded: nanoseconds)

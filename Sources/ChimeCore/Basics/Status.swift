@@ -6,7 +6,7 @@
   @inlinable
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  @inlinable package var isFailure: Bool { rawValue < 0 }
+  @inlinable @inline(__always) package var isFailure: Bool { rawValue < 0 }
 
   @inlinable package static var ok: Status { Status(rawValue: 0) }
   @inlinable package static var ignored: Status { Status(rawValue: 1) }

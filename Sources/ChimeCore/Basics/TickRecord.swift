@@ -33,7 +33,8 @@ package struct TickRecord: Sendable {
   @inlinable package static var none: Context { unsafe Context(nil) }
 
   /// A reference to an object; `releaseObject` takes it back.
-  package static func retaining(_ object: AnyObject) -> Context {
+  @inlinable @inline(__always)
+  package static func retaining(_ object: consuming AnyObject) -> Context {
     unsafe Context(Unmanaged.passRetained(object).toOpaque())
   }
 

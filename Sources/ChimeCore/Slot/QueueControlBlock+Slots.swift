@@ -25,9 +25,10 @@ extension QueueControlBlock {
 
   /// `giveBack` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
   /// thread's cache. False, with nothing done, for any other.
+  /// - Parameter withContext: an owned context does not matter: the caller releases it.
   @inline(__always)
-  func takeBackSoon(_ slot: TimerSlot) -> Bool {
-    let others: RecordFlags = [.hasSideRecord, .ownsContext]
+  func takeBackSoon(_ slot: TimerSlot, withContext: Bool) -> Bool {
+    let others: RecordFlags = withContext ? .hasSideRecord : [.hasSideRecord, .ownsContext]
     let version = slot.versionAndFlags & (Handle.versionMask | others.rawValue) &+ 1
     guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
       return false

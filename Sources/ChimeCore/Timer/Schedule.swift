@@ -63,7 +63,7 @@ public struct Schedule: Hashable, Sendable {
   }
 
   /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
-  @inline(__always)
+  @inlinable @inline(__always)
   package var isOneShotOnly: Bool { interval | jitter == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
 
   /// Whether a timer on that queue needs a side record for it.

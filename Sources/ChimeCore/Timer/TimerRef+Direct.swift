@@ -23,15 +23,25 @@ extension TimerRef {
 
   /// `release`: one compare-and-swap for a timer with no side record and no callback under way; its slot goes to the
   /// thread's cache.
-  package static func release(_ id: UInt64) -> Status {
+  package static func release(_ id: UInt64) -> Status { release(id, withContext: false) }
+
+  /// The same for a timer that may own its context, as Swift's do: that goes here, too. C's pay nothing for it.
+  package static func releaseWithContext(_ id: UInt64) -> Status { release(id, withContext: true) }
+
+  @inline(__always)
+  private static func release(_ id: UInt64, withContext: Bool) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return releaseInAnyCase(id) }
     let word = slot.word
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
       return releaseInAnyCase(id)
     }
+    let owned = withContext ? slot.ownedContext : nil
     let isDone =
-      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && control.takeBackSoon(slot)
-    return isDone ? .ok : finishRelease(id, word)
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn
+      && control.takeBackSoon(slot, withContext: withContext)
+    guard isDone else { return finishRelease(id, word) }
+    owned?.releaseObject()
+    return .ok
   }
 
   @inline(never)
