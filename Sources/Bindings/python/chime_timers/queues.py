@@ -44,6 +44,7 @@ class Queue:
     _life: Optional[Life] = None
     _turn: "Optional[_Turn]" = None
     _turns = 0
+    _left = False  # the stop of a turn that is over may be pending: another thread ran the queue
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
                  clock: Optional[Clock] = None, timer_limit: int = 0, start_ns: int = 0, honour_leeway: bool = False,
@@ -327,18 +328,26 @@ class Queue:
         """On a thread without signals, perhaps at the same time as on the main thread."""
         while True:
             status = calling(call, c.queue_run, id, flags)
+            if status == c.OK:
+                with self._stopped:
+                    if self._turns and not self._stopping:
+                        c.queue_wait(id, 0)  # takes the stop of a turn of the main thread's that ran here at the end
             if status != c.STOPPED or call.raised:
                 return status
             with self._stopped:
                 if self._stopping or self._turns == 0:
                     return status
+                self._left = False
                 if self._turn is not None:  # it was the main thread's
                     self._turn.stop()
             time.sleep(0.001)
 
     def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
         status: int = c.queue_wait(id, 0)  # takes a stop that is pending
-        if status == c.STOPPED or status < 0 and status != c.ERROR_BUSY:
+        with self._stopped:
+            left = self._left and status == c.STOPPED and not self._stopping
+            self._left = self._left and status == c.ERROR_BUSY
+        if status == c.STOPPED and not left or status < 0 and status != c.ERROR_BUSY:
             return status
         while True:
             turn = _Turn(id, self._stopped)
@@ -352,9 +361,9 @@ class Queue:
                 with self._stopped:
                     turn.over, self._turn = True, None
                     others = self._stopping or turn.answer != c.OK
-                    if not others and status >= 0:
+                    if not others:
                         # Takes the turn's stop, if it has not been taken. BUSY: another thread runs the queue.
-                        kept = c.queue_wait(id, 0) == c.ERROR_BUSY
+                        kept = self._left = c.queue_wait(id, 0) == c.ERROR_BUSY
             if status != c.STOPPED or others or call.raised:
                 return status
             status = c.queue_wait(id, SLICE)

@@ -452,6 +452,25 @@ class Results(unittest.TestCase):
             self.assertEqual(set(results), {Outcome.OK})
             self.assertEqual(sum(1 + tick.missed for tick in ticks), 300)
 
+    def test_two_threads_run_a_queue_to_its_end(self):
+        """The end of the last timer meets the main thread's turns, of which no stop is left for the next run."""
+        for _ in range(300):
+            with Queue(QueueKind.HOST) as queue, queue.start(Schedule.every(MILLISECOND // 5, limit=4), lambda tick: None):
+                def other():
+                    with contextlib.suppress(chime.Error):
+                        results.append(queue.run())
+
+                results = []
+                thread = threading.Thread(target=other)
+                thread.start()
+                while not results or thread.is_alive():
+                    try:
+                        results.append(queue.run())
+                    except chime.Error as error:
+                        self.assertEqual(error.status, chime.c.ERROR_BUSY)
+                thread.join()
+                self.assertEqual(set(results), {Outcome.OK})
+
 
 if __name__ == "__main__":
     unittest.main()
