@@ -81,20 +81,23 @@ static int end_of(pid_t child, int timeout_ms) {
 }
 
 fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
-  static const char self[] = "/proc/self/exe";
   fault_end end = {NOT_RUN, ""};
   char text[128];
   int ends[2];
   pid_t child;
   snprintf(text, sizeof text, "%s:%d", name, argument);
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return end;
+  if (pipe(ends) != 0) return end;
+  for (int i = 0; i < 2; i++) {
+    fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[i], F_SETFL, O_NONBLOCK);
+  }
   fflush(NULL);
   child = fork();
   if (child == 0) {
     const struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     dup2(ends[1], STDOUT_FILENO);
-    execl(self, self, one_case, text, (char *)NULL);
+    execl(fault_self(), fault_self(), one_case, text, (char *)NULL);
     _exit(NOT_RUN);
   }
   close(ends[1]);

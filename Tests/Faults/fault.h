@@ -8,6 +8,7 @@
 #ifndef FAULTS_FAULT_H
 #define FAULTS_FAULT_H
 
+#define _DARWIN_C_SOURCE
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dlmopen, gettid, RTLD_NEXT, unshare: what faults are made of is not in POSIX */
 #endif
@@ -89,5 +90,14 @@ void run_on_a_thread(void *(*body)(void *), void *argument);
 
 /** The function that this program's of the same name stands before. */
 void *fault_next(const char *name);
+
+/* ---- What is the system's own: fault_linux.c, fault_darwin.c --------------------------------------------------- */
+
+/** The path of this program. */
+const char *fault_self(void);
+/** The files of the shared library, and of a copy of it, beside this program. */
+extern const char fault_library[], fault_copy[];
+/** How many timers of the kernel's this process holds as descriptors; -1: the system has none of that kind. */
+int fault_timer_descriptors(void);
 
 #endif

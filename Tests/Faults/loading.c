@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
 
@@ -44,14 +43,12 @@ CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, stat
 /* ---- Libraries ---------------------------------------------------------------------------------------------------- */
 
 /* Beside this program, where the build has put them: libchime, the same under another name, and beat.swift. */
-static const char chime_name[] = "libchime.so.1", copy_name[] = "libcopy.so", beat_name[] = "libbeat.so";
+static const char beat_name[] = "libbeat.so";
 
 /* musl's dlopen does not know $ORIGIN. */
 static const char *path_of(const char *name) {
   static char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
-  REQUIRE(length > 0);
-  path[length] = 0;
+  snprintf(path, sizeof path - 64, "%s", fault_self());
   strcpy(strrchr(path, '/') + 1, name);
   return path;
 }
@@ -63,7 +60,7 @@ static void *open_library(const char *name, int flags) {
   return handle;
 }
 
-static void load_chime(void) { called = open_library(chime_name, RTLD_LOCAL); }
+static void load_chime(void) { called = open_library(fault_library, RTLD_LOCAL); }
 static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
 
 /* ---- Closed ------------------------------------------------------------------------------------------------------- */
@@ -121,7 +118,7 @@ static void end(void *library, chime_queue_t queue, int *count) {
 
 /* argument: which is loaded first, and how. */
 CASES(a_copy, argument, 0, 3) {
-  const char *const names[2] = {chime_name, copy_name};
+  const char *const names[2] = {fault_library, fault_copy};
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
   void *libraries[2];
   chime_queue_t queues[2];
@@ -134,9 +131,9 @@ CASES(a_copy, argument, 0, 3) {
 
 CASES(with_a_swift_library, argument, 0, 3) {
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
-  void *early = argument % 2 ? NULL : open_library(chime_name, flags);
+  void *early = argument % 2 ? NULL : open_library(fault_library, flags);
   void *beat = open_library(beat_name, flags);
-  void *chime = early != NULL ? early : open_library(chime_name, flags);
+  void *chime = early != NULL ? early : open_library(fault_library, flags);
   void (*start)(int32_t *);
   int32_t (*stop)(void);
   chime_queue_t queue;
@@ -156,7 +153,7 @@ CASES(with_a_swift_library, argument, 0, 3) {
  */
 CASE(in_a_namespace) {
 #ifdef __GLIBC__
-  void *library = dlmopen(LM_ID_NEWLM, path_of(chime_name), RTLD_NOW | RTLD_LOCAL);
+  void *library = dlmopen(LM_ID_NEWLM, path_of(fault_library), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != NULL);
   expect_all_work(library);
 #else

@@ -115,8 +115,15 @@ void compare_all(void) {
 
 /* ---- Calls --------------------------------------------------------------------------------------------------- */
 
+/* Where libFuzzer looks for counters of a target's own; it knows none on Apple's systems. */
+#if defined(__APPLE__)
+#define EXTRA_COUNTERS
+#else
+#define EXTRA_COUNTERS __attribute__((section("__libfuzzer_extra_counters")))
+#endif
+
 /* Tells the fuzzer which calls were made in which states, inside handlers and outside. */
-__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[KINDS][5][2][2][2][32];
+EXTRA_COUNTERS static uint8_t seen[KINDS][5][2][2][2][32];
 
 static void count_call_in_state(const operation *o, const timer *t) {
   int trait = (t->carried > 0) | (t->fire_pending != 0) << 1 | (t->schedule.tick_limit > 0) << 2 |

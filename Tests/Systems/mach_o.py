@@ -1,0 +1,62 @@
+"""Whether the programs in a folder for macOS are what a Mac starts: mach_o.py DIR. They cannot run here."""
+
+import os
+import struct
+import sys
+
+RPATH, BUILD_VERSION, LOAD_DYLIB, SIGNATURE = 0x1C, 0x32, 0xC, 0x1D
+
+
+def look(path):
+    data = open(path, "rb").read()
+    magic, processor, _, kind, count = struct.unpack_from("<5I", data)
+    if magic != 0xFEEDFACF:
+        return None
+    found = {"processor": processor, "kind": kind, "needs": [], "paths": [], "signed": False, "version": None}
+    at = 32
+    for _ in range(count):
+        command, size = struct.unpack_from("<2I", data, at)
+        command &= 0x7FFFFFFF
+        if command in (LOAD_DYLIB, RPATH):
+            begin = at + struct.unpack_from("<I", data, at + 8)[0]
+            found["needs" if command == LOAD_DYLIB else "paths"].append(data[begin : data.index(b"\0", begin)].decode())
+        elif command == BUILD_VERSION:
+            found["version"] = struct.unpack_from("<2I", data, at + 8)
+        elif command == SIGNATURE:
+            found["signed"] = True
+        at += size
+    return found
+
+
+def wrong_with(name, found):
+    if found["processor"] != 0x100000C or found["version"] != (1, 13 << 16):
+        return "not for macOS 13 on arm64"
+    if not found["signed"]:
+        return "without a signature"
+    if found["kind"] == 6:
+        return None
+    others = set(found["needs"]) - {"/usr/lib/libSystem.B.dylib", "@rpath/libchime.1.dylib", "/usr/lib/libresolv.9.dylib"}
+    if others - {name for name in others if name.startswith("/System/Library/Frameworks/")}:
+        return f"needs {sorted(others)}"
+    if "@rpath/libchime.1.dylib" in found["needs"] and "@loader_path" not in found["paths"]:
+        return "does not look for the library beside itself"
+    return None
+
+
+def main():
+    directory, wrong, count = sys.argv[1], [], 0
+    for name in sorted(os.listdir(directory)):
+        found = look(os.path.join(directory, name)) if not name.endswith((".py", ".json")) else None
+        if found is None:
+            continue
+        count += 1
+        if name == "scaling_go":  # Go's own linker: not signed before 1.16 only, and for an older macOS
+            found["version"] = (1, 13 << 16)
+        problem = wrong_with(name, found)
+        if problem:
+            wrong.append(f"{name}: {problem}")
+    print("\n".join(wrong + [f"{directory}: {count} Mach-O files for arm64, signed, with the library beside them"] * (not wrong)))
+    sys.exit(1 if wrong or count < 6 else 0)
+
+
+main()
