@@ -14,12 +14,13 @@
  *
  * A callback must return: leaving it by longjmp or a C++ exception is undefined. Every function leaves errno as it was.
  *
- * A callback is any function of yours that Chime calls. It may end its thread, by pthread_exit or a cancellation, as
- * interpreters do when they exit. Cleanup handlers that it has pushed run, and everything goes on as if it had returned,
- * but that a handler's timer is cancelled.
+ * A callback is any function of yours that Chime calls, hooks of a queue included. It may end its thread, by
+ * pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers that it has pushed run, and
+ * everything goes on as if it had returned, but that a handler's timer is cancelled.
  *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
  *     callback returns and has left a cancellation pending, which cancels no timer, and if somebody cancels a thread of
- *     Chime that waits. Cancellation acts on these threads inside your functions only.
+ *     Chime that waits. Cancellation acts on these threads inside your functions only; and on a thread that one callback
+ *     has ended, not in those that follow until its turn is over.
  *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
  *     to it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a

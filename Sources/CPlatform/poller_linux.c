@@ -79,6 +79,8 @@ int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds) {
   struct epoll_event event;
   int error = errno;
   int count = wait_for(poller->file, &event, nanoseconds);
+  /* A sandbox that was entered later may refuse to wait. */
+  if (count < 0 && errno != EINTR) nanosleep(&(struct timespec){0, 1000000}, NULL);
   errno = error;
   return count == 1 ? (int)event.data.u32 : CHIME_POLLER_NOTHING;
 }

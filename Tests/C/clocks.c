@@ -113,6 +113,55 @@ TEST(shutdown_waits_for_the_leave_hook) {
   }
 }
 
+typedef struct asking_hooks {
+  chime_queue_t queue;
+  int asks_in_leave, shuts_down, asked, synced;
+  chime_status status;
+} asking_hooks;
+
+static void note_sync(void *context) { add(&((asking_hooks *)context)->synced, 1); }
+
+static void ask(asking_hooks *h) {
+  if (load(&h->asked) != 0 || add(&h->asked, 1) != 1) return;
+  h->status = h->shuts_down ? chime_queue_shutdown(h->queue, CHIME_FOREVER)
+                            : chime_queue_sync(h->queue, note_sync, h, CHIME_FOREVER);
+  store(&h->asked, 2);
+}
+
+static void ask_in_enter(void *context) {
+  asking_hooks *h = context;
+  if (!h->asks_in_leave) ask(h);
+}
+
+static void ask_in_leave(void *context) {
+  asking_hooks *h = context;
+  if (h->asks_in_leave) ask(h);
+}
+
+/* The hooks are callbacks of the queue: what would wait for it in one is answered. */
+TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
+  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE,
+                                    CHIME_QUEUE_DISPATCH};
+  for (int i = 0; i < 16 && !csuite_failed(t); i++) {
+    asking_hooks *h = csuite_memory(t, sizeof *h);
+    const chime_queue_options options = QUEUE_OPTIONS(.enter = ask_in_enter, .leave = ask_in_leave, .hook_context = h);
+    chime_queue_kind kind = kinds[i / 4];
+    chime_queue_t queue = 0;
+    if (kind == CHIME_QUEUE_DISPATCH && !csuite_has_dispatch()) continue;
+    *h = (asking_hooks){.asks_in_leave = i % 2, .shuts_down = i / 2 % 2, .asked = 2};
+    REQUIRE_OK(chime_queue_create(kind, &options, &queue));
+    h->queue = queue;
+    store(&h->asked, 0); /* not before the queue is known */
+    EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
+    EXPECT(await(&h->asked, 2));
+    if (h->shuts_down) EXPECT_EQ(h->status, CHIME_ERROR_WOULD_DEADLOCK);
+    else if (kind == CHIME_QUEUE_CONCURRENT) EXPECT_EQ(h->status, CHIME_ERROR_UNSUPPORTED);
+    else EXPECT(h->status == CHIME_OK && load(&h->synced) == 1);
+    chime_status ended = chime_queue_shutdown(queue, PATIENCE);
+    EXPECT(ended == CHIME_OK || (h->shuts_down && ended == CHIME_IGNORED));
+  }
+}
+
 TEST(threads_that_chime_makes_call_the_hooks) {
   int *calls = csuite_memory(t, sizeof *calls);
   chime_queue_t queue = 0;

@@ -248,6 +248,35 @@ CASES(at_the_end_of_a_queue, argument, 0, 14) {
   EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), CHIME_IGNORED);
 }
 
+/* A child answers although it has a copy of a lock that another thread held: threads that use Chime come and go. */
+static int beginners_over;
+
+static void *begin_threads(void *unused) {
+  while (!load(&beginners_over)) {
+    chime_queue_t precise;
+    if (chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &precise) != CHIME_OK) abort();
+    if (chime_queue_shutdown(precise, PATIENCE) != CHIME_OK) abort();
+  }
+  return unused;
+}
+
+static void be_refused(void) {
+  chime_queue_t made = 5;
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &made), CHIME_ERROR_FORKED);
+  EXPECT_EQ(chime_queue_release(5), CHIME_ERROR_FORKED);
+  EXPECT_EQ(made, 5);
+}
+
+CASE(amid_threads_that_begin_and_end) {
+  enum { FORKS = 400, BEGINNERS = 20 };
+  pthread_t threads[BEGINNERS];
+  int i;
+  for (i = 0; i < BEGINNERS; i++) threads[i] = spawn(begin_threads, NULL);
+  for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(be_refused);
+  store(&beginners_over, 1);
+  for (i = 0; i < BEGINNERS; i++) pthread_join(threads[i], NULL);
+}
+
 /* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */
 static int over, loops_made, threads_ended;
 

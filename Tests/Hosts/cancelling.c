@@ -124,3 +124,54 @@ CASES(somebody_cancels_a_thread_that_waits, where, SERIAL, RUN_LOOP) { cancel_ag
 CASES(a_handler_has_left_its_thread_asynchronous, where, SERIAL, RUN_LOOP) {
   cancel_again_and_again(where, become_asynchronous);
 }
+
+/* ---- A loop of Chime's own ends ------------------------------------------------------------------------------------ */
+
+/* A weak timer's action leaves a cancellation pending, again and again; the last callbacks of the loop's queues come. */
+CASES(a_weak_timer_cancels_its_loop_which_is_released, loop_first, 0, 1) {
+  enum { ROUNDS = 20 };
+  static int acted, ended;
+  int i, round;
+  for (round = 1; round <= ROUNDS && fault_failures() == 0; round++) {
+    chime_run_loop_t loop;
+    chime_queue_t queue;
+    chime_weak_timer_t weak;
+    int before = load(&acted);
+    REQUIRE_OK(chime_run_loop_create(NULL, &loop));
+    REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+    for (i = 0; i < TIMERS; i++)
+      EXPECT_OK(chime_timer_every(queue, (i + 2) * CHIME_MILLISECOND, ignore_tick, &ended, count_call, NULL));
+    REQUIRE_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, cancel_own_thread, &acted, NULL, &weak));
+    REQUIRE_OK(chime_weak_timer_add(weak, loop, NULL));
+    REQUIRE(await(&acted, before + 1));
+    if (loop_first) EXPECT_OK(chime_run_loop_release(loop));
+    EXPECT(!CHIME_FAILED(chime_queue_release(queue)));
+    if (!loop_first) EXPECT_OK(chime_run_loop_release(loop));
+    EXPECT(await(&ended, round * TIMERS));
+    chime_weak_timer_release(weak);
+  }
+  EXPECT_EQ(load(&ended), ROUNDS * TIMERS);
+}
+
+/* ---- The main thread ends ------------------------------------------------------------------------------------------ */
+
+static chime_queue_t main_queue;
+
+static void *watch_without_main(void *unused) {
+  EXPECT(await(&handled, TIMERS));
+  expect_shutdown_ends(main_queue);
+  place_expect_works(SERIAL);
+  fault_leave();
+  return unused;
+}
+
+/* Then libdispatch runs its main queue on threads of its own, which must not end by what a handler leaves. */
+CASE(handlers_of_the_main_queue_cancel_threads_of_libdispatch) {
+  int i;
+  if (!place_is_there(DISPATCH)) fault_skip("no libdispatch");
+  REQUIRE_OK(chime_queue_main(NULL, &main_queue));
+  for (i = 0; i < TIMERS; i++)
+    EXPECT_OK(chime_timer_after(main_queue, i * CHIME_MILLISECOND, cancel_own_thread, &handled, NULL, NULL));
+  spawn(watch_without_main, NULL);
+  pthread_exit(NULL);
+}

@@ -81,7 +81,8 @@ final class DispatchDriver: QueueDriver {
   var isOnQueue: Bool { dispatchContext.isHere }
   var executionContext: ExecutionContext? { dispatchContext.shared }
   var hostCancellation: HostCancellation? { dispatchContext.isMain ? MainQueue.hostCancellation : nil }
-  var borrowsThread: Bool { !dispatchContext.isMain && chime_has_dispatch() != 0 }
+  /// Once the main thread has ended, libdispatch runs the main queue on threads of its own.
+  var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainQueue.isMainThread) }
   var mayNeverRun: Bool { !dispatchContext.isOwn }
   var shouldYield: Bool { dispatchContext.isMain && MainQueue.stopIsPending }
 }

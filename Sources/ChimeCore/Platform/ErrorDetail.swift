@@ -43,6 +43,10 @@ extension Status {
     Status.resource.because("a timer descriptor could not be opened: %e", Int64(Errno.current))
   }
   @inline(never)
+  static var threadIsEnding: Status {
+    Status.resource.because("this thread is ending, and what Chime kept for it is gone")
+  }
+  @inline(never)
   static var noThreadKey: Status {
     Status.resource.because("the process has no thread-specific key, or no memory, left")
   }

@@ -49,7 +49,7 @@ extension QueueCore {
     if closing.hasBegun {
       item.drop()
     } else {
-      asHost { ThreadState.inside(control) { _ in item.run() } }
+      ThreadState.inside(control) { _ in asHost { item.run() } }
     }
     if isAbandoned { return }
     if closing.letGo() { control.wake() }

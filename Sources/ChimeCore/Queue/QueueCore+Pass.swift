@@ -179,8 +179,8 @@ extension QueueCore {
     var count = 0
     var isOver = false
     let timeOfEnd = control.now.saturatingAdd(Patience.slice)
-    asHost {
-      ThreadState.inside(control) { frame in
+    ThreadState.inside(control) { frame in
+      asHost {
         while true {
           count += 1
           let word = slot.clear(TimerWord.enqueuedBit)

@@ -91,7 +91,8 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     var rounds = 0
     while !isAbandoned, passLock.takeIfWanted() {
       if !isClosed {
-        onDriver ? asHost { ThreadState.inside(control, body) } : ThreadState.inside(control, body)
+        // The hooks are callbacks of the queue, too.
+        ThreadState.inside(control) { frame in onDriver ? asHost { body(frame) } : body(frame) }
         if !isAbandoned { announceEnd() }
       }
       passLock.release()

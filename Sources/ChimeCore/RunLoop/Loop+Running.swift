@@ -169,11 +169,14 @@ extension Loop {
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
         ThreadState.with { thread in
-          loop.bind(to: thread)
-          _ = run(in: .default, timeout: .max, untilTick: false)
+          // Whatever ends this thread in a callback is caught, and no call of the loop's own passes it on: the loop's
+          // last callbacks come all the same.
+          thread.asBoundary {
+            loop.bind(to: thread)
+            _ = run(in: .default, timeout: .max, untilTick: false)
+            loop.end()
+          }
         }
-        // Here, not with the thread's state, so that the host's end hook comes after the last finalizer.
-        loop.end()
       }
       if status == .ok { return .success(loop.id) }
       loop.end()

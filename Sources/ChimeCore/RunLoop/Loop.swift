@@ -82,7 +82,9 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
   package static var current: Result<Loop, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
+    guard ThreadState.prepare(), let thread = ThreadState.obtain() else {
+      return .failure(ThreadState.isOver ? .threadIsEnding : .noThreadKey)
+    }
     // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
     if let loop = thread.loop { return .success(unsafe unsafeDowncast(loop, to: Loop.self)) }
     let found = MainQueue.isMainThread ? main : make()

@@ -210,7 +210,9 @@ import Synchronization
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
-    for _ in 0..<2 { takeBackWhatIsLeft() }
+    // A child begins with a copy of the list's lock, which another thread of the parent's may have held.
+    let isListed = !Fork.isChild
+    if isListed { for _ in 0..<2 { takeBackWhatIsLeft() } }
     guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
       unsafe free(memory)
       return nil
@@ -218,7 +220,7 @@ import Synchronization
     unsafe chime_set_thread_state(storage)
     let thread = unsafe ThreadState(storage: storage)
     unsafe chime_life_begin(&storage.pointee.life)
-    all.withLock { $0.append(thread) }
+    if isListed { all.withLock { $0.append(thread) } }
     return thread
   }
 
@@ -278,7 +280,9 @@ import Synchronization
     if isOfProcess { vacate() }
     chime_set_thread_state(nil)
     chime_set_thread_over()
-    if isOfProcess, ThreadState.all.withLock({ $0.takeOut(self) }) { unsafe chime_life_end(&storage.pointee.life) }
+    if isOfProcess, !Fork.isChild, ThreadState.all.withLock({ $0.takeOut(self) }) {
+      unsafe chime_life_end(&storage.pointee.life)
+    }
     unsafe free(storage)
   }
 
