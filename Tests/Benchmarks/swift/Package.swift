@@ -16,6 +16,15 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),
+    .target(name: "AllocationCount"),
+    .executableTarget(
+      name: "Costs",
+      dependencies: [
+        "AllocationCount",
+        .product(name: "Chime", package: "chime"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
     .executableTarget(name: "Sessions", dependencies: [.product(name: "Chime", package: "chime")]),
   ]
 )
