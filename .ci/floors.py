@@ -24,8 +24,6 @@ ALLOWED = {
         "the main thread holds the main queue up while it waits, whoever runs that queue",
     ("Drivers/QueueCore+Creation", "Diagnostics/TraceFile"):
         "the file that CHIME_TRACE names is begun before the first queue",
-    ("Platform/OwnThread", "Slot/Callbacks"):
-        "threads call the host's functions first and last",
 }
 
 MOST_IN_CIRCLE = 12

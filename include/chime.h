@@ -76,8 +76,8 @@
  * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either. On Linux 4.14 and later a child is
  * noticed however it was made: by fork, _Fork, or a clone that copies the memory; before that, by fork alone.
  *
- * Provisional. What is marked so may still change or go when version 1.0 is made, which freezes everything else: see
- * Limits (Sources/Chime/Chime.docc/Limits.md), which also says what to write where there are two ways.
+ * Stability. Version 1.0 freezes what this file declares. Limits (Sources/Chime/Chime.docc/Limits.md) says what stays
+ * free, and which of two ways to write.
  *
  * What is not in this file is not API.
  */
@@ -126,15 +126,16 @@ extern "C" {
  * comes from the library: read only the members that this header declares, through the pointer given.
  *
  * Every function carries the symbol version, CHIME_x.y or CHIME_x.y.z, that it was added in. A function whose meaning
- * changes gets a new one, and the old one may stay beside it. A program that uses a function the library lacks (because
- * the library is older, or of a series that has dropped the function) therefore does not start: the dynamic linker
- * names the missing version. The number in the library's name, libchime.so.1, changes only if that were not enough.
+ * changes gets a new one, and the old one may stay beside it. A program that uses a function the library lacks therefore
+ * does not start: the dynamic linker names the version that an older library lacks, or the function that a later series
+ * has dropped (where the program binds lazily, at the first call). The number in the library's name, libchime.so.1,
+ * changes only if that were not enough.
  *
  * The dynamic linker checks neither structures and enumerators nor programs that look functions up by name, as other
  * languages do: those compare chime_version with the version they were written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 3
+#define CHIME_VERSION_MINOR 4
 #define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
@@ -265,7 +266,7 @@ CHIME_API chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_
  * @param deadline_ns  one in the past returns at once
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: clock is not a clock; CHIME_ERROR_UNSUPPORTED: CHIME_CLOCK_VIRTUAL
  *
- * Calls back: no. Waits: for time. Provisional.
+ * Calls back: no. Waits: for time.
  */
 CHIME_API chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
 
@@ -340,7 +341,7 @@ enum {
   CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop: see "Host-driven queues" */
   CHIME_QUEUE_PRECISE = 3,    /* a thread of its own, which waits for absolute times with 1 ns of timer slack */
   CHIME_QUEUE_VIRTUAL = 4,    /* time moves when chime_queue_advance or _jump is called */
-  CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch; provisional */
+  CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch */
 };
 
 typedef int32_t chime_qos;
@@ -363,9 +364,9 @@ typedef struct chime_queue_options {
   uint32_t size;
   uint32_t flags;                      /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
-  chime_qos qos;                       /* serial, concurrent and global queues: whose turn comes first. A lower class
-                                       waits longer, by a tenth of a second at most, and never for ever; the threads
-                                       all run at one nice value. Dispatch queues: the class of the dispatch queue */
+  chime_qos qos;                       /* serial and concurrent queues: whose turn comes first. A lower class waits
+                                       longer, by a tenth of a second at most, and never for ever; the threads all
+                                       run at one nice value. Dispatch queues: the class of the dispatch queue */
   chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
   uint64_t timer_limit;                /* how many timers may exist at once, values that expire included; 0: as many
@@ -476,8 +477,8 @@ typedef struct chime_timer_options {
  *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process;
  *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
- * Serial, concurrent and global queues share threads that Chime makes as they are needed, and ends when they have been
- * idle for some five seconds. While handlers are short there are about as many as processors. Where each processor has
+ * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for
+ * some five seconds. While handlers are short there are about as many as processors. Where each processor has
  * a handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
  * others of its serial queue, and no other queue. Of a concurrent queue 48 handlers at most overlap. If the system
  * grants no further thread, ticks wait for those that there are.
@@ -485,7 +486,7 @@ typedef struct chime_timer_options {
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
  * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.
  *
- * Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
+ * Calls back: no. Waits: no; for a precise queue until its thread has begun.
  */
 CHIME_API chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
                                           chime_queue_t *CHIME_NULLABLE queue);
@@ -652,16 +653,6 @@ CHIME_API chime_status chime_timer_start(chime_queue_t queue, const chime_timer_
 CHIME_API chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
                                          void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
                                          chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * As chime_timer_every, for the first time first_delay_ns from now.
- *
- * Calls back: no. Waits: no. Provisional.
- */
-CHIME_API chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
-                                               chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
-                                               chime_finalizer CHIME_NULLABLE finalizer,
-                                               chime_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Starts a timer that is at rest. Its sequence and its tick count start again.
@@ -903,7 +894,7 @@ CHIME_API chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULL
  *         Chime's. Otherwise the context stays the caller's: CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
+ * Calls back: yes: the finalizer of the replaced handler. Waits: no.
  */
 CHIME_API chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
                                                chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
@@ -917,7 +908,7 @@ CHIME_API chime_status chime_timer_add_handler(chime_timer_t timer, const char *
  * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: no handler has that key;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: yes: the finalizer; if a tick is under way, it is called at the end of that. Waits: no. Provisional.
+ * Calls back: yes: the finalizer; if a tick is under way, it is called at the end of that. Waits: no.
  */
 CHIME_API chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
 
@@ -931,22 +922,10 @@ CHIME_API chime_status chime_timer_remove_handler(chime_timer_t timer, const cha
  * @return as chime_queue_create; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by a thread other than the process's
  *         main thread, so its main queue cannot be drained
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options,
                                         chime_queue_t *CHIME_NULLABLE queue);
-
-/**
- * Creates a concurrent queue of that quality of service. Write chime_queue_create(CHIME_QUEUE_CONCURRENT) with that qos
- * instead.
- *
- * @param qos  the quality of service; options->qos must be 0 or the same
- * @return as chime_queue_create
- *
- * Calls back: no. Waits: no. Provisional.
- */
-CHIME_API chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_NULLABLE options,
-                                          chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Creates a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks.
@@ -957,7 +936,7 @@ CHIME_API chime_status chime_queue_global(chime_qos qos, const chime_queue_optio
  *         belongs to another copy of libdispatch (the self-contained libchime carries its own), or the library has
  *         none
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
                                                  const chime_queue_options *CHIME_NULLABLE options,
@@ -984,8 +963,8 @@ CHIME_API chime_status chime_queue_release(chime_queue_t queue);
  * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for. 0 may be too
  *                    short even on a queue that does nothing, where the function runs on the queue's thread
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
- *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or host-driven
- *         queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
+ *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, a virtual or host-driven queue
+ *         outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
  *         first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_NO_MEMORY
  *
@@ -1031,12 +1010,6 @@ CHIME_API chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLA
  * Any thread, one at a time. Calls back: yes. Waits: no.
  */
 CHIME_API chime_status chime_queue_advance(chime_queue_t queue, int64_t duration_ns);
-
-/**
- * As chime_queue_advance, up to a point in time. If that is not later than now, runs what is due and moves nothing.
- * Any thread, one at a time. Calls back: yes. Waits: no. Provisional.
- */
-CHIME_API chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
 
 /**
  * Moves a virtual queue's clock without stopping at deadlines and without running anything, as a slow handler or a
@@ -1122,7 +1095,7 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
  * A loop whose timers are all started on its own thread can do without the descriptor: chime_queue_poll_timeout before
  * each wait, chime_queue_process after it.
  *
- * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
+ * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
  * CHIME_ERROR_BUSY.
  *
@@ -1162,18 +1135,6 @@ CHIME_API chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *C
 CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLABLE milliseconds);
 
 /**
- * Waits until something is due. Runs nothing.
- *
- * @param timeout_ns  rounded up to milliseconds
- * @return CHIME_OK: something is due; CHIME_TIMED_OUT; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
- *         CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: the queue ended;
- *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Any thread, or the bound one. Calls back: no. Waits: for time. Provisional.
- */
-CHIME_API chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
-
-/**
  * Copies what is due into an array. A copied tick has started, and ends with the next call of this function for the
  * queue. Until then its timer is busy: there is no second record of it, its target is held, and its FINALIZE record is
  * kept back. (If one of those waits, the descriptor stays readable for that next call.) With CHIME_MISSED_DELAY the
@@ -1211,8 +1172,8 @@ enum {
 CHIME_API chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
 
 /**
- * Makes chime_queue_run or chime_queue_wait return, after the callback that is running if there is one. If neither is
- * under way, the next one returns at once.
+ * Makes chime_queue_run return, after the callback that is running if there is one. If it is not under way, the next one
+ * returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -1309,7 +1270,7 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no; for the file, if it ends one. Provisional.
+ * Calls back: no. Waits: no; for the file, if it ends one.
  */
 CHIME_API chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
@@ -1328,8 +1289,8 @@ CHIME_API chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * in the library, and more for each queue. The first tick of a timer that says something was missed asks for memory to
  * add it up; without it chime_timer_info.missed leaves that tick's out.
  *
- * What a reserve cannot give is a thread. One thread at least is made with the first serial, concurrent or global queue
- * and stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch
+ * What a reserve cannot give is a thread. One thread at least is made with the first serial or concurrent queue and
+ * stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch
  * queue's thread ends when it has been idle for some seconds, and the next one needs a stack; if that is refused,
  * libdispatch tries again every second, in the call or on the thread that needs it.
  */
@@ -1359,7 +1320,6 @@ typedef struct chime_allocator {
  *         CHIME_ERROR_UNSUPPORTED: this libchime uses Swift's own runtime
  *
  * Any thread, before others call Chime. Calls back: no; but from now on every call that needs memory. Waits: no.
- * Provisional.
  */
 CHIME_API chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
@@ -1370,7 +1330,7 @@ CHIME_API chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE
  * @param bytes  as chime_memory_used counts; 0: no limit
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: as chime_set_allocator
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_set_memory_limit(uint64_t bytes);
 
@@ -1378,7 +1338,7 @@ CHIME_API chime_status chime_set_memory_limit(uint64_t bytes);
  * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
  * tables of ids are not included: 16 MiB of addresses, whose pages are used as ids are. 0 if chime_set_allocator is
  * unsupported.
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API uint64_t chime_memory_used(void);
 
@@ -1432,7 +1392,7 @@ CHIME_API chime_status chime_reinitialize(void);
  * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
                                              chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
@@ -1450,7 +1410,7 @@ CHIME_API chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NU
  * @return CHIME_OK: the context is Chime's; CHIME_IGNORED: the value has vanished; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
+ * Calls back: yes: the finalizer of the replaced handler. Waits: no.
  */
 CHIME_API chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler CHIME_NULLABLE handler,
                                                 void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
@@ -1463,7 +1423,7 @@ CHIME_API chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime
  * @return CHIME_OK; CHIME_IGNORED: it has vanished, there is nothing to yield; CHIME_ERROR_INVALID_HANDLE: not an id,
  *         or a released one; CHIME_ERROR_INVALID_ARGUMENT: value is NULL
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
 
@@ -1471,7 +1431,7 @@ CHIME_API chime_status chime_expiring_acquire(chime_expiring_t expiring, void *C
  * Undoes one chime_expiring_acquire, even after the value was released.
  * @return CHIME_OK; CHIME_IGNORED: nobody has acquired the value; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no. Provisional.
+ * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no.
  */
 CHIME_API chime_status chime_expiring_yield(chime_expiring_t expiring);
 
@@ -1481,7 +1441,7 @@ CHIME_API chime_status chime_expiring_yield(chime_expiring_t expiring);
  * @return CHIME_OK; CHIME_IGNORED: it has already vanished; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);
 
@@ -1492,7 +1452,7 @@ CHIME_API chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t l
  * @param expiring  stale afterwards, except for chime_expiring_yield
  * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: yes: the finalizers. Waits: no. Provisional.
+ * Calls back: yes: the finalizers. Waits: no.
  */
 CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
 
@@ -1506,7 +1466,7 @@ CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
  *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread; CHIME_ERROR_RESOURCE;
  *         CHIME_ERROR_NO_MEMORY
  *
- * The main thread. Calls back: yes. Waits: for time. Provisional.
+ * The main thread. Calls back: yes. Waits: for time.
  */
 CHIME_API chime_status chime_main_run(void);
 
@@ -1515,26 +1475,9 @@ CHIME_API chime_status chime_main_run(void);
  * once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is already pending
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_main_stop(void);
-
-/* ---- Threads -------------------------------------------------------------------------------------------------- */
-
-/**
- * Sets two functions that threads which Chime creates from now on (for serial, concurrent, global and precise queues,
- * and chime_run_loop_create) call first and last. Threads of libdispatch are not Chime's: for those,
- * chime_queue_options has enter and leave.
- *
- * @param start    NULL: none
- * @param end      NULL: none
- * @param context  for both; must live as long as those threads
- * @return CHIME_OK
- *
- * Calls back: no. Waits: no. Provisional.
- */
-CHIME_API chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
-                                              void *CHIME_NULLABLE context);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

@@ -434,14 +434,9 @@ class queue {
     });
   }
   template <class D, class F> status every(D interval, F &&function, timer &made) const noexcept(detail::is_quiet<F>) {
-    return after_every(interval, interval, std::forward<F>(function), made);
-  }
-  template <class D, class E, class F>
-  status after_every(D delay, E interval, F &&function, timer &made) const noexcept(detail::is_quiet<F>) {
     chime_timer_options o{};
     return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
-      return chime_timer_after_every(id_, nanoseconds(delay), nanoseconds(interval), o.handler, o.context, o.finalizer,
-                                     id);
+      return chime_timer_every(id_, nanoseconds(interval), o.handler, o.context, o.finalizer, id);
     });
   }
   /** Calls the lambda once, and forgets it. */
@@ -499,9 +494,6 @@ class queue {
   }
   template <class D, class F> timer every(D interval, F &&function) const {
     return made([&](timer &made) { return every(interval, std::forward<F>(function), made); });
-  }
-  template <class D, class E, class F> timer after_every(D delay, E interval, F &&function) const {
-    return made([&](timer &made) { return after_every(delay, interval, std::forward<F>(function), made); });
   }
 #endif
 

@@ -49,7 +49,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -58,7 +58,7 @@ CHIME_API chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE r
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -72,7 +72,7 @@ CHIME_API chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_
  *
  * The thread is one of Chime's own, as chime.h describes them.
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
                                              chime_run_loop_t *CHIME_NULLABLE run_loop);
@@ -95,7 +95,7 @@ enum {
  *         modes, or a mode that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file descriptors, in a
  *         thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: yes. Waits: for time. Provisional.
+ * Calls back: yes. Waits: for time.
  */
 CHIME_API chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
@@ -104,7 +104,7 @@ CHIME_API chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64
  * begins afterwards goes on. If none is under way, the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop of that one is pending already; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
 
@@ -116,7 +116,7 @@ CHIME_API chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
  * @return CHIME_OK; CHIME_IGNORED: the loop belongs to a thread of the host's, which Chime does not end;
  *         CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 
@@ -125,7 +125,7 @@ CHIME_API chime_status chime_run_loop_release(chime_run_loop_t run_loop);
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: mode is NULL, empty, not UTF-8, or the common modes;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
@@ -139,7 +139,7 @@ CHIME_API chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop,
  *         CHIME_ERROR_INVALID_ARGUMENT: also if mode is empty or not UTF-8
  *
  * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
                                                    const chime_queue_options *CHIME_NULLABLE options,
@@ -168,7 +168,7 @@ CHIME_API chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, co
  *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                                chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
@@ -181,7 +181,7 @@ CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repe
  * @param timer  NULL: only the loop holds the timer, until it is invalid
  * @return as chime_weak_timer_create; CHIME_ERROR_RESOURCE
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                                  chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
@@ -196,7 +196,7 @@ CHIME_API chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t re
  *         timer is on another loop, or mode is empty or not UTF-8; CHIME_ERROR_INVALID_HANDLE: timer or run_loop;
  *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop,
                                             const char *CHIME_NULLABLE mode);
@@ -207,7 +207,7 @@ CHIME_API chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or its action is already running, here or on another thread;
  *         CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: yes. Waits: no. Provisional.
+ * Calls back: yes. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
@@ -216,7 +216,7 @@ CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
  * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED: it was invalid already;
  *         CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: the finalizer. Waits: no. Provisional.
+ * Calls back: the finalizer. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
 
@@ -224,7 +224,7 @@ CHIME_API chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
  * @param valid  receives 1 or 0
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: the finalizer, if the target is found to be gone. Waits: no. Provisional.
+ * Calls back: the finalizer, if the target is found to be gone. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
 
@@ -233,14 +233,14 @@ CHIME_API chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32
  * @param tolerance_ns  0 or more, below the interval when the timer repeats
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
 
 /**
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
 
@@ -250,7 +250,7 @@ CHIME_API chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int6
  * @param wall_deadline_ns  on CHIME_CLOCK_WALL; CHIME_FOREVER: never
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
 
@@ -259,7 +259,7 @@ CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, 
  * @param wall_deadline_ns  receives a time of day; CHIME_FOREVER: never, or the timer is invalid
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
 
@@ -267,7 +267,7 @@ CHIME_API chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int6
  * The time between ticks; 0 for a timer that does not repeat.
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: no. Waits: no. Provisional.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
 
@@ -276,7 +276,7 @@ CHIME_API chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64
  *
  * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: the finalizer. Waits: no. Provisional.
+ * Calls back: the finalizer. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_release(chime_weak_timer_t timer);
 

@@ -37,12 +37,6 @@ public func chime_queue_poll_timeout(
   return unsafe store(QueueCore.pollTimeout(queue), milliseconds) { $0 }
 }
 
-@_cdecl("chime_queue_wait") @implementation
-public func chime_queue_wait(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
-  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
-  return waiting { QueueCore.wait(queue, timeout: timeout_ns) }
-}
-
 @_cdecl("chime_queue_process") @implementation
 public func chime_queue_process(
   _ queue: chime_queue_t, _ max: UInt32, _ count: UnsafeMutablePointer<UInt32>?

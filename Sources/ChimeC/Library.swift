@@ -74,16 +74,6 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
   }
 }
 
-@_cdecl("chime_set_thread_hooks") @implementation
-public func chime_set_thread_hooks(
-  _ start: chime_function?, _ end: chime_function?, _ context: UnsafeMutableRawPointer?
-) -> chime_status {
-  if Fork.isChild { return Status.inChild.rawValue }
-  unsafe OwnThread.setHooks(
-    start: Arguments.contextFunction(start), end: Arguments.contextFunction(end), Context(context))
-  return Status.ok.rawValue
-}
-
 @_cdecl("chime_reinitialize") @implementation
 public func chime_reinitialize() -> chime_status { Fork.reinitialize().rawValue }
 

@@ -28,7 +28,7 @@ package func queueOptions(
   }
   if unsafe kind != .dispatch && o.qos != 0 {
     return .failure(
-      Status.invalidArgument.because("options.qos is for serial, concurrent, global and dispatch queues only"))
+      Status.invalidArgument.because("options.qos is for serial, concurrent and dispatch queues only"))
   }
   guard unsafe 0...99 ~= o.realtime_priority else {
     return .failure(
@@ -148,23 +148,6 @@ public func chime_queue_main(
   return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeMain($0) }, queue)
 }
 
-@_cdecl("chime_queue_global") @implementation
-public func chime_queue_global(
-  _ qos: chime_qos, _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
-) -> chime_status {
-  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  guard let qosClass = qosClass(qos) else { return Arguments.unknown("qos", Int64(qos)).rawValue }
-  if let pointer = unsafe pointer,
-    let other = unsafe Arguments.structure(
-      pointer, "options.size", earlier: 80, empty: chime_queue_options())?.qos, other != 0,
-    other != qos
-  {
-    return Status.invalidArgument.because("options.qos (%n) is neither 0 nor qos (%n)", Int64(other), Int64(qos))
-      .rawValue
-  }
-  return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeGlobal(qosClass, $0) }, queue)
-}
-
 @_cdecl("chime_queue_wrap_dispatch") @implementation
 public func chime_queue_wrap_dispatch(
   _ dispatch_queue: UnsafeMutableRawPointer?, _ pointer: UnsafePointer<chime_queue_options>?,
@@ -226,11 +209,6 @@ public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePoint
 public func chime_queue_advance(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
   guard duration_ns >= 0 else { return Arguments.negative("duration_ns", duration_ns).rawValue }
   return callingBack { QueueCore.advance(queue, by: duration_ns).rawValue }
-}
-
-@_cdecl("chime_queue_advance_to") @implementation
-public func chime_queue_advance_to(_ queue: chime_queue_t, _ deadline_ns: Int64) -> chime_status {
-  callingBack { QueueCore.advance(queue, to: deadline_ns).rawValue }
 }
 
 @_cdecl("chime_queue_jump") @implementation

@@ -113,17 +113,6 @@ public func chime_timer_every(
   return unsafe start(queue, Schedule(first: interval_ns, interval: interval_ns), handler, context, finalizer, timer)
 }
 
-@_cdecl("chime_timer_after_every") @implementation
-public func chime_timer_after_every(
-  _ queue: chime_queue_t, _ first_delay_ns: Int64, _ interval_ns: Int64, _ handler: chime_handler?,
-  _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
-) -> chime_status {
-  if first_delay_ns < 0 { return Arguments.negative("first_delay_ns", first_delay_ns).rawValue }
-  if interval_ns <= 0 { return notAboveZero(interval_ns).rawValue }
-  return unsafe start(
-    queue, Schedule(first: first_delay_ns, interval: interval_ns), handler, context, finalizer, timer)
-}
-
 private func notAboveZero(_ interval: Int64) -> Status {
   Status.invalidArgument.because("interval_ns (%t) is not above 0", interval)
 }

@@ -69,7 +69,12 @@ static int look_at_threads(long *switches) {
 }
 
 static void tick_on(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, chime_handler handler) {
-  REQUIRE(chime_timer_after_every(queue, first_ns, interval_ns, handler, NULL, NULL, NULL) == CHIME_OK);
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  options.handler = handler;
+  schedule.first_ns = first_ns;
+  schedule.interval_ns = interval_ns;
+  REQUIRE(chime_timer_start(queue, &options, &schedule, NULL) == CHIME_OK);
 }
 
 static chime_queue_t new_queue(void) {

@@ -81,7 +81,7 @@ VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
 
 #define ON(place) (1u << (place))
 #define OWN (ON(SERIAL) | ON(CONCURRENT) | ON(DISPATCH))
-#define THREADED (OWN | ON(GLOBAL) | ON(MAIN))
+#define THREADED (OWN | ON(MAIN))
 #define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
 #define LABELLED (THREADED | OTHERS)
@@ -124,8 +124,6 @@ static const struct queue_row {
     {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (-1) is none", {.qos = -1}},
     {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
     {OTHERS, CHIME_ERROR_INVALID_ARGUMENT, "options.qos is for serial, ", {.qos = CHIME_QOS_UTILITY}},
-    {ON(GLOBAL), CHIME_OK, NULL, {.qos = CHIME_QOS_DEFAULT}},
-    {ON(GLOBAL), CHIME_ERROR_INVALID_ARGUMENT, "options.qos", {.qos = CHIME_QOS_UTILITY}}, /* must be 0 or the same */
     {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
     {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
     {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
@@ -188,8 +186,7 @@ static void check_queue_options(csuite *t, where place) {
 }
 
 OWN_THREAD_TEST(queue_options_are_checked) {
-  static const where places[] = {VIRTUAL,    HOST,   PRECISE,  RUN_LOOP,      SERIAL,
-                                 CONCURRENT, GLOBAL, DISPATCH, WRAPPED_SERIAL};
+  static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, DISPATCH, WRAPPED_SERIAL};
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     if (stands_on_dispatch(places[i]) && !csuite_has_dispatch()) break;
     if (places[i] == WRAPPED_SERIAL && csuite_wrapped(WRAPPED_SERIAL) == NULL)
@@ -208,12 +205,10 @@ TEST(kinds_and_classes_of_queues_are_checked) {
   EXPECT_STATUS(chime_queue_create(6, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_global(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_global(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queue, UNTOUCHED);
   for (qos = CHIME_QOS_DEFAULT; qos <= CHIME_QOS_USER_INTERACTIVE; qos++) {
     options.qos = qos;
-    REQUIRE_OK(chime_queue_global(qos, &options, &queue));
+    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_CONCURRENT, &options, &queue));
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
 }
@@ -233,7 +228,7 @@ TEST(a_main_queue_can_be_made_and_ended_anywhere) {
 
 /* What stands on libdispatch is there, or each of it is told to be missing. The rest is there either way. */
 TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
-  static const where places[] = {SERIAL, CONCURRENT, GLOBAL}, others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
+  static const where places[] = {SERIAL, CONCURRENT}, others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
   const chime_queue_options on_the_wall_clock = QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL);
   chime_queue_t queue = UNTOUCHED;
   int something = 0;
@@ -242,7 +237,7 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
     UNSUPPORTED(chime_queue_wrap_dispatch(&something, NULL, &queue), "this libchime was built without libdispatch");
     EXPECT_EQ(queue, UNTOUCHED);
   }
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < 2; i++) {
     REQUIRE_OK(make(t, places[i], NULL, &queue));
     csuite_shutdown(t, queue);
   }

@@ -19,9 +19,6 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   INVALID(chime_timer_after(queue, 0, NULL, t, never_function, NULL), "handler is NULL, and finalizer is not");
   INVALID(chime_timer_every(queue, 0, NEVER, &timer), "interval_ns (0 ns) is not above 0");
   INVALID(chime_timer_every(queue, 1, NULL, t, never_function, &timer), "handler is NULL, and finalizer is not");
-  INVALID(chime_timer_after_every(queue, 10, 0, never, t, NULL, &timer), "interval_ns (0 ns) is not above 0");
-  INVALID(chime_timer_after_every(queue, 10, 10, NULL, t, never_function, &timer),
-          "handler is NULL, and finalizer is not");
   EXPECT_EQ(timer, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 1);
   chime_timer_info after = info_of(t, p->timer);
@@ -53,7 +50,6 @@ static void expect_not_host_driven(csuite *t, chime_queue_t queue, where place) 
   UNSUPPORTED(chime_queue_fd(queue, &file), "queue is not host-driven");
   EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
   if (place != VIRTUAL) EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
@@ -95,19 +91,18 @@ HOST_TEST(a_function_on_a_queue_of_records_is_unsupported, CHIME_QUEUE_RECORDS) 
 }
 
 VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
-  static const where places[] = {VIRTUAL, HOST, PRECISE, SERIAL, CONCURRENT, GLOBAL, DISPATCH};
+  static const where places[] = {VIRTUAL, HOST, PRECISE, SERIAL, CONCURRENT, DISPATCH};
   chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
   chime_expiring_t value = UNTOUCHED;
   chime_tick tick;
   uint32_t count = 7;
-  for (int i = 0; i < (csuite_has_dispatch() ? 7 : 6); i++) {
+  for (int i = 0; i < (csuite_has_dispatch() ? 6 : 5); i++) {
     QUEUE_OR_RETURN(other, places[i]);
     if (places[i] != HOST) expect_not_host_driven(t, other, places[i]);
     if (places[i] == VIRTUAL) continue;
     UNSUPPORTED(chime_queue_advance(other, 0), "queue is not virtual");
-    UNSUPPORTED(chime_queue_advance_to(other, INT64_MAX), "queue is not virtual");
     UNSUPPORTED(chime_queue_jump(other, 0), "queue is not virtual");
     if (places[i] == SERIAL || places[i] == PRECISE || places[i] == DISPATCH) continue;
     EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
@@ -125,7 +120,7 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   EXPECT_EQ(count, 7);
   /* A queue that gives records has no handlers, functions, finalizers and values. */
   UNSUPPORTED(chime_timer_after(records, 0, never, t, NULL, &timer), functions_on_records);
-  EXPECT_STATUS(chime_timer_after_every(records, 10, 10, never, t, NULL, &timer), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_timer_every(records, 10, never, t, NULL, &timer), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_async(records, never_function, t, NULL), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_async(records, NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_expiring_create(records, t, never_function, 1, &value), CHIME_ERROR_UNSUPPORTED);

@@ -2,6 +2,8 @@
 #include "basics.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
 
@@ -15,7 +17,6 @@ chime_status create_queue(where place, const chime_queue_options *options, chime
   switch (place) {
     case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
     case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
-    case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
     case DISPATCH: return chime_queue_create(CHIME_QUEUE_DISPATCH, options, queue);
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
     case RUN_LOOP:
@@ -33,6 +34,14 @@ void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATO
 int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_ACQ_REL); }
 
 void count_call(void *context) { add(context, 1); }
+static pthread_key_t end_key;
+static void make_end_key(void) {
+  if (pthread_key_create(&end_key, count_call) != 0) abort();
+}
+void count_my_end(void *context) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (pthread_once(&once, make_end_key) != 0 || pthread_setspecific(end_key, context) != 0) abort();
+}
 void ignore_call(void *context) { (void)context; }
 void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 

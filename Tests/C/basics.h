@@ -34,7 +34,7 @@ chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
 /* Up to RUN_LOOP their callbacks run on threads that are not the host's; up to VIRTUAL Chime makes them from nothing. */
 typedef enum where {
   /* clang-format off */
-  SERIAL, CONCURRENT, GLOBAL, DISPATCH, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT
+  SERIAL, CONCURRENT, DISPATCH, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT
   /* clang-format on */
 } where;
 
@@ -56,6 +56,8 @@ void sleep_ns(int64_t duration_ns); /* also when signals come */
 
 /** A function or finalizer whose context is an int: it counts. */
 void count_call(void *context);
+/** The end of the calling thread counts. Once a thread. */
+void count_my_end(void *context);
 /** Callbacks that do nothing. */
 void ignore_call(void *context);
 void ignore_tick(const chime_tick *tick, void *context);

@@ -1,4 +1,4 @@
-/* clocks.c - the clocks of queues, sleeping, precise queues, and the hooks of threads that Chime makes. */
+/* clocks.c - the clocks of queues, sleeping, precise queues, and the functions around handlers. */
 #include "harness.h"
 
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
@@ -160,16 +160,4 @@ TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
     chime_status ended = chime_queue_shutdown(queue, PATIENCE);
     EXPECT(ended == CHIME_OK || (h->shuts_down && ended == CHIME_IGNORED));
   }
-}
-
-TEST(threads_that_chime_makes_call_the_hooks) {
-  int *calls = csuite_memory(t, sizeof *calls);
-  chime_queue_t queue = 0;
-  csuite_keep_memory(t); /* threads of other tests may call the hooks, too */
-  EXPECT_OK(chime_set_thread_hooks(count_call, count_call, calls));
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
-  EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
-  EXPECT(await(calls, 1));
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT(await(calls, 2));
 }

@@ -105,7 +105,7 @@ static void *place_of(arguments *a, const parameter *p) { return (char *)a + p->
 
 /* A host-driven queue for what only that has. */
 static chime_queue_t queue_for(setting *s, const function_of_chime *f) {
-  static const char *const driven[] = {"queue_fd", "queue_poll_timeout", "queue_wait", NULL};
+  static const char *const driven[] = {"queue_fd", "queue_poll_timeout", NULL};
   csuite *t = s->t;
   if (strcmp(f->name, "queue_take_ticks") == 0) return host_queue(t, CHIME_QUEUE_RECORDS);
   for (const char *const *name = driven; *name != NULL; name++) {
@@ -124,11 +124,9 @@ static void without_a_place(setting *s, const function_of_chime *f, const parame
 }
 
 OWN_THREAD_TEST(each_function_wants_a_place_for_its_answer_but_where_it_may_do_without) {
-  static const char *const optional[] = {"timer_start(timer)",         "timer_after(timer)",
-                                         "timer_every(timer)",         "timer_after_every(timer)",
-                                         "queue_process(count)",       "queue_dump(length)",
-                                         "timer_explain(length)",      "target_retain(object)",
-                                         "weak_timer_schedule(timer)", NULL};
+  static const char *const optional[] = {"timer_start(timer)",    "timer_after(timer)",         "timer_every(timer)",
+                                         "queue_process(count)",  "queue_dump(length)",         "timer_explain(length)",
+                                         "target_retain(object)", "weak_timer_schedule(timer)", NULL};
   each(t, AN_ANSWER, optional, 25, without_a_place);
 }
 
@@ -148,7 +146,7 @@ static void negative(setting *s, const function_of_chime *f, const parameter *p)
 OWN_THREAD_TEST(each_function_refuses_a_negative_duration) {
   static const char *const anything[] = {"weak_timer_create(interval_ns)", "weak_timer_schedule(interval_ns)",
                                          "weak_timer_set_tolerance(tolerance_ns)", NULL};
-  each(t, A_DURATION, anything, 15, negative);
+  each(t, A_DURATION, anything, 13, negative);
 }
 
 static void not_a_text(setting *s, const function_of_chime *f, const parameter *p) {

@@ -391,7 +391,7 @@ void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
   }
 }
 
-int runs_side_by_side(where place) { return place == CONCURRENT || place == GLOBAL || place == WRAPPED_CONCURRENT; }
+int runs_side_by_side(where place) { return place == CONCURRENT || place == WRAPPED_CONCURRENT; }
 
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
   int64_t end = monotonic_ns() + PATIENCE;

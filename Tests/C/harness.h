@@ -85,7 +85,6 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TESTS_ON(name); \
   TEST_ON(name, a_serial_queue, SERIAL) \
   TEST_ON(name, a_concurrent_queue, CONCURRENT) \
-  TEST_ON(name, a_global_queue, GLOBAL) \
   TEST_ON(name, a_dispatch_queue, DISPATCH) \
   TEST_ON(name, a_wrapped_serial_queue, WRAPPED_SERIAL) \
   TEST_ON(name, a_wrapped_concurrent_queue, WRAPPED_CONCURRENT) \

@@ -1,4 +1,4 @@
-/* host.c - queues that the host drives: descriptor, what they report, run, wait and stop. (Records: records.c.) */
+/* host.c - queues that the host drives: descriptor, what they report, run and stop. (Records: records.c.) */
 #include "harness.h"
 
 /* ---- Driving ---------------------------------------------------------------------------------------------------- */
@@ -135,7 +135,6 @@ HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
 static void stop_and_run_again(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_stop(p->queue));
   EXPECT_STATUS(chime_queue_run(p->queue, CHIME_RUN_UNTIL_STOPPED), CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_STATUS(chime_queue_wait(p->queue, 0), CHIME_ERROR_WOULD_DEADLOCK);
 }
 
 /* Inside the handler the stop is another run's. */
@@ -202,7 +201,6 @@ THREAD(expect_refused, probe, p) {
   int gives_records = p->number != 0;
   chime_tick tick;
   uint32_t count;
-  EXPECT_STATUS(chime_queue_wait(p->queue, 0), p->status);
   if (gives_records) {
     EXPECT_STATUS(chime_queue_take_ticks(p->queue, &tick, sizeof tick, 1, &count), p->status);
   } else {
@@ -246,7 +244,7 @@ typedef struct owner {
 THREAD(own_a_bound_queue, owner, o) {
   o->thread = pthread_self();
   o->p = probe_after(t, host_queue(t, CHIME_QUEUE_BOUND), "a", 0);
-  EXPECT_STATUS(chime_queue_wait(o->p->queue, 0), CHIME_OK);
+  EXPECT(is_readable(fd_of(t, o->p->queue), LONG));
 }
 
 /* No thread is the one that has ended, whatever the system calls it. */
@@ -258,7 +256,7 @@ TEST(a_bound_queue_refuses_a_new_thread_with_the_name_of_one_that_has_ended) {
   EXPECT_EQ(o.p->ticks, 0);
 }
 
-/* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
+/* ---- Run, stop --------------------------------------------------------------------------------------------------- */
 
 HOST_TEST(run_returns_when_no_timer_runs, 0) {
   EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
@@ -299,19 +297,22 @@ HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT_OK(chime_queue_stop(queue));
   EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
-  EXPECT_OK(chime_queue_stop(queue));
-  EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_STOPPED);
 }
 
-HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
-  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
-  EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+/* Once the queue knows of the timer; and until it is processed. */
+HOST_TEST(the_descriptor_tells_when_something_is_due, 0) {
+  int fd = fd_of(t, queue);
+  EXPECT(!is_readable(fd, 2));
   probe *p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_OK);
-  EXPECT(now_of(t, queue) >= deadline_of(t, p->timer));
-  EXPECT_EQ(load(&p->ticks), 0);
-  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_OK);
-  EXPECT_EQ(process(t, queue, 0), 1);
+  int64_t due = deadline_of(t, p->timer);
+  if (process(t, queue, 0) == 0) { /* this thread is not that slow */
+    EXPECT(is_readable(fd, LONG));
+    EXPECT(now_of(t, queue) >= due);
+    EXPECT_EQ(load(&p->ticks), 0);
+    EXPECT(is_readable(fd, 0));
+    EXPECT_EQ(process(t, queue, 0), 1);
+  }
+  EXPECT(!is_readable(fd, 2));
 }
 
 /* ---- One queue after the other ---------------------------------------------------------------------------------- */
@@ -320,16 +321,16 @@ HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
 static void *wake_all_the_time(void *current) {
   chime_queue_t queue;
   while ((queue = __atomic_load_n((chime_queue_t *)current, __ATOMIC_ACQUIRE)) != 0) {
-    chime_timer_after(queue, 0, probe_handler, NULL, NULL, NULL);
+    chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL);
     chime_queue_stop(queue);
   }
   return NULL;
 }
 
-static void *wait_all_the_time(void *current) {
+static void *run_all_the_time(void *current) {
   chime_queue_t queue;
   while ((queue = __atomic_load_n((chime_queue_t *)current, __ATOMIC_ACQUIRE)) != 0) {
-    chime_queue_wait(queue, 10 * CHIME_MILLISECOND);
+    chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
   }
   return NULL;
 }
@@ -344,7 +345,7 @@ TEST(a_closed_descriptor_is_never_touched_again) {
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
   current = queue;
   while (started < THREADS &&
-         spawn(t, &threads[started], started == 0 ? wait_all_the_time : wake_all_the_time, &current)) {
+         spawn(t, &threads[started], started == 0 ? run_all_the_time : wake_all_the_time, &current)) {
     started++;
   }
   for (int i = 0; i < csuite_scaled(5000); i++) {
@@ -353,10 +354,11 @@ TEST(a_closed_descriptor_is_never_touched_again) {
     EXPECT(system_others_may_have(fd));
     if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) break;
     EXPECT_OK(chime_queue_stop(queue));
-    if (!EXPECT_STATUS(chime_queue_wait(queue, CHIME_SECOND), CHIME_STOPPED)) break;
+    if (!EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_STOPPED)) break;
     __atomic_store_n(&current, queue, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&current, (chime_queue_t)0, __ATOMIC_RELEASE);
+  EXPECT(chime_queue_stop(queue) >= 0); /* for the run that is under way */
   while (started > 0) pthread_join(threads[--started], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }

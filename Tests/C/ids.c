@@ -62,7 +62,7 @@ static arguments what_is_right(ids *i) {
                  .tick_size = sizeof i->out.tick,
                  .capacity = 1,
                  .repeats = 1};
-  a.delay_ns = a.deadline_ns = a.interval_ns = a.first_delay_ns = a.lifetime_ns = a.wall_deadline_ns = 1;
+  a.delay_ns = a.deadline_ns = a.interval_ns = a.lifetime_ns = a.wall_deadline_ns = 1;
   return a;
 }
 

@@ -267,5 +267,5 @@ TESTS_ON(ending_one_queue_leaves_another_on_the_same_place_alone) {
   EXPECT(is_stale(a->timer));
   EXPECT(await(&b->ticks, load(&b->ticks) + 3));
 }
-TEST_ON(ending_one_queue_leaves_another_on_the_same_place_alone, a_global_queue, GLOBAL)
+TEST_ON(ending_one_queue_leaves_another_on_the_same_place_alone, a_concurrent_queue, CONCURRENT)
 TEST_ON(ending_one_queue_leaves_another_on_the_same_place_alone, a_wrapped_serial_queue, WRAPPED_SERIAL)

@@ -59,7 +59,7 @@ THREAD_OF_TEST(loop_of_a_thread) {
 
 /* Loops of the host's threads and of Chime's by turns, and queues in every kind of mode on one that stays. */
 static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
-  int made = 0;
+  int made = load(&threads_made);
   for (int i = 0; i < loops; i++) {
     static const char *const modes[] = {NULL, TRACKING, CHIME_RUN_LOOP_COMMON_MODES};
     chime_run_loop_t loop = 0;
@@ -69,21 +69,23 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
       run_on_a_thread(t, loop_of_a_thread, t);
     } else {
       made += EXPECT_OK(chime_run_loop_create(NULL, &loop));
+      REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+      EXPECT_OK(chime_queue_async(queue, count_my_end, &threads_ended, NULL));
+      EXPECT_OK(chime_queue_async(queue, count_call, &threads_made, NULL));
+      EXPECT(await(&threads_made, made));
+      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
       EXPECT_OK(chime_run_loop_queue_create(loop, modes[i % 3], NULL, &queue));
       EXPECT_OK(chime_run_loop_release(loop));
       EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     }
     EXPECT_OK(chime_queue_shutdown(other, PATIENCE));
   }
-  made += load(&threads_made);
-  store(&threads_made, made);
   EXPECT(await(&threads_ended, made));
 }
 
 OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   int loops = csuite_scaled(10000), files;
   chime_run_loop_t stays = 0;
-  REQUIRE_OK(chime_set_thread_hooks(NULL, count_call, &threads_ended));
   REQUIRE_OK(chime_run_loop_current(&stays));
   loop_rounds(t, stays, loops / 4);
   files = system_open_files();
@@ -94,5 +96,4 @@ OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   EXPECT_BETWEEN(system_allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
   if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_kib() - resident, -256 * 1024, 2 * 1024);
-  EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
 }

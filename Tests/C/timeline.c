@@ -242,7 +242,7 @@ static chime_status call(script *script, const char *statement) {
   if (strcmp(statement, "queue.shutdown") == 0) return chime_queue_shutdown(l->queue, PATIENCE);
   switch (statement[0]) {
     case '+': return chime_queue_advance(l->queue, take_number(&s));
-    case '=': return chime_queue_advance_to(l->queue, take_number(&s));
+    case '=': return chime_queue_advance(l->queue, take_number(&s) - now_of(l->script.t, l->queue));
     case '>': return chime_queue_jump(l->queue, take_number(&s));
     default:
       if (p == NULL) script_fail(&l->script, statement, "no such timer, target or value");

@@ -142,7 +142,6 @@ static arguments of(const world *w, int flags) {
   S(sleep_until, ALONE, chime_sleep_until(CHIME_CLOCK_MONOTONIC, 1)) \
   S(main_run, ALONE | MAY_FAIL, run_main()) \
   F(main_stop, ALONE) \
-  S(set_thread_hooks, ALONE, chime_set_thread_hooks(NULL, NULL, NULL)) \
   S(set_trace, ALONE, chime_set_trace(NULL, NULL)) \
   F(reinitialize, ALONE | NEVER_FAILS) \
   S(set_allocator, ALONE, chime_set_allocator(NULL)) \
@@ -159,7 +158,6 @@ static arguments of(const world *w, int flags) {
   V(queue_create, virtual, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
   V(queue_create, wall, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &on_the_wall_clock, &w->made)) \
   S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_main(NULL, &w->made)) \
-  S(queue_global, ALONE | GIVES_QUEUE, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
   S(queue_wrap_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
   S(queue_list, ALONE, chime_queue_list(into.queues, 8, &w->made)) \
   F(queue_release, ENDS_QUEUE) \
@@ -168,14 +166,12 @@ static arguments of(const world *w, int flags) {
   S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, call_back, NULL, finalize))) \
   F(queue_now, 0) \
   F(queue_advance, 0) \
-  S(queue_advance_to, 0, chime_queue_advance_to(w->queue, CHIME_MILLISECOND)) \
   F(queue_jump, 0) \
   S(queue_get_stats, IS_QUERY | MAY_FAIL, chime_queue_get_stats(w->queue, &stats)) \
   S(queue_dump, IS_QUERY, dump(w)) \
   F(queue_fd, 0) \
   F(queue_next_deadline, IS_QUERY) \
   F(queue_poll_timeout, 0) \
-  S(queue_wait, 0, chime_queue_wait(w->queue, CHIME_MILLISECOND)) \
   F(queue_process, 0) \
   F(queue_take_ticks, 0) \
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \
@@ -185,8 +181,6 @@ static arguments of(const world *w, int flags) {
   S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, FULL_OPTIONS(0), &in_an_hour, &w->made))) \
   S(timer_after, GIVES_TIMER, chime_timer_after(w->queue, CHIME_HOUR, handle, NULL, NULL, &w->made)) \
   S(timer_every, GIVES_TIMER, takes(chime_timer_every(w->queue, CHIME_HOUR, handle, NULL, finalize, &w->made))) \
-  S(timer_after_every, GIVES_TIMER, \
-    takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, handle, NULL, finalize, &w->made))) \
   S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], &in_an_hour)) \
   S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], &in_an_hour)) \
   S(timer_restart_after, MAY_FAIL, chime_timer_restart_after(w->bare[0], CHIME_HOUR)) \

@@ -60,7 +60,7 @@ CASES(first_call, argument, 0, subject_count *LEFT - 1) {
 CASES(starting, where, 0, PLACES - 1) {
   static int ticks;
   chime_queue_t queue = 0;
-  if (where == CONCURRENT || where == GLOBAL) fault_skip("libdispatch may need one");
+  if (where == CONCURRENT) fault_skip("libdispatch may need one");
   REQUIRE_OK(place_make(where, NULL, &queue));
   take_descriptors_but(0);
   place_drive(where, queue);

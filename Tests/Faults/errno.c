@@ -178,7 +178,6 @@ static const struct need {
   uint32_t flags;
   void (*prepare)(setting *s);
 } needs[] = {{"queue_advance", CHIME_QUEUE_VIRTUAL, 0, NULL},
-             {"queue_advance_to", CHIME_QUEUE_VIRTUAL, 0, NULL},
              {"queue_run", CHIME_QUEUE_HOST, 0, end_the_value},
              {"queue_sync", CHIME_QUEUE_PRECISE, 0, call_elsewhere},
              {"queue_take_ticks", CHIME_QUEUE_HOST, CHIME_QUEUE_RECORDS, NULL},

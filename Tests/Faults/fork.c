@@ -170,7 +170,7 @@ static void fork_in_handler(const chime_tick *tick, void *context) {
 static chime_status run_handlers(int where, chime_queue_t queue, uint32_t *count) {
   if (where == VIRTUAL) return chime_queue_advance(queue, 0);
   if (where == RUN_LOOP) return chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK);
-  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  EXPECT(place_is_readable(queue, (int)(PATIENCE / CHIME_MILLISECOND)));
   return chime_queue_process(queue, 0, count);
 }
 
@@ -280,6 +280,26 @@ CASE(amid_threads_that_begin_and_end) {
 /* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */
 static int over, loops_made, threads_ended;
 
+typedef struct ending {
+  chime_run_loop_t loop;
+  chime_queue_t queue;
+} ending;
+
+static void end_the_loop(void *context) {
+  ending *e = context;
+  count_my_end(&threads_ended);
+  if (chime_run_loop_release(e->loop) != CHIME_OK || chime_queue_release(e->queue) < 0) abort();
+}
+
+/* A run loop whose thread ends itself. */
+static void make_and_end_a_loop(void) {
+  ending *e = malloc(sizeof *e);
+  if (chime_run_loop_create(NULL, &e->loop) != CHIME_OK) abort();
+  if (chime_run_loop_queue_create(e->loop, NULL, NULL, &e->queue) != CHIME_OK) abort();
+  add(&loops_made, 1);
+  if (chime_queue_async(e->queue, end_the_loop, e, free) != CHIME_OK) abort();
+}
+
 static void *churn(void *argument) {
   chime_queue_t queue = *(chime_queue_t *)argument;
   static int counted;
@@ -287,12 +307,8 @@ static void *churn(void *argument) {
   while (!load(&over)) {
     chime_timer_t timer;
     chime_target_t one;
-    chime_run_loop_t other;
     /* No more threads than leave some to the children. */
-    if (rounds++ % 64 == 0 && load(&loops_made) - load(&threads_ended) < 16) {
-      add(&loops_made, 1);
-      if (chime_run_loop_create(NULL, &other) != CHIME_OK || chime_run_loop_release(other) != CHIME_OK) abort();
-    }
+    if (rounds++ % 64 == 0 && load(&loops_made) - load(&threads_ended) < 16) make_and_end_a_loop();
     if (chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &counted, count_call, &timer) != CHIME_OK) abort();
     if (chime_target_create(&counted, NULL, &one) != CHIME_OK || chime_target_release(one) != CHIME_OK) abort();
     chime_timer_release(timer);
@@ -313,7 +329,6 @@ CASE(beside_busy_threads) {
   pthread_t threads[2];
   chime_queue_t queue = place_queue(SERIAL, NULL);
   int i;
-  EXPECT_OK(chime_set_thread_hooks(NULL, count_call, &threads_ended));
   for (i = 0; i < 2; i++) threads[i] = spawn(churn, &queue);
   for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(work_a_little);
   store(&over, 1);

@@ -4,6 +4,7 @@ anew and use a host-driven and a virtual queue each; the parent ticks on."""
 import ctypes
 import multiprocessing
 import os
+import select
 import sys
 import time
 
@@ -45,10 +46,11 @@ def work(number):
     assert chime.chime_queue_advance(queue, ctypes.c_int64(10 * number)) == OK
     assert chime.chime_queue_shutdown(queue, FOREVER) == OK
     in_virtual_time, ticks = ticks, 0
-    queue = make(HOST)
+    queue, fd = make(HOST), ctypes.c_int32()
+    assert chime.chime_queue_fd(queue, ctypes.byref(fd)) == OK
     start(queue, 1_000_000)
     while ticks < 3:
-        assert chime.chime_queue_wait(queue, FOREVER) == OK
+        select.select([fd.value], [], [])
         assert chime.chime_queue_process(queue, 0, None) == OK
     assert chime.chime_queue_shutdown(queue, FOREVER) == OK
     return in_virtual_time

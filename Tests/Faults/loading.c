@@ -22,7 +22,6 @@ static void *called;
   }
 #define MAKES const chime_queue_options *options, chime_queue_t *made
 CALLS(chime_queue_create, (chime_queue_kind kind, MAKES), (kind, options, made))
-CALLS(chime_queue_global, (chime_qos qos, MAKES), (qos, options, made))
 CALLS(chime_queue_main, (MAKES), (options, made))
 CALLS(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop))
 CALLS(chime_run_loop_queue_create, (chime_run_loop_t loop, const char *mode, MAKES), (loop, mode, options, made))

@@ -2,8 +2,8 @@
 #include "places.h"
 
 const char *place_name(int where) {
-  static const char *const names[] = {"serial",   "concurrent",  "global", "dispatch", "precise",
-                                      "run loop", "host-driven", "main",   "virtual"};
+  static const char *const names[] = {"serial",   "concurrent",  "dispatch", "precise",
+                                      "run loop", "host-driven", "main",     "virtual"};
   return names[where];
 }
 

@@ -5,6 +5,7 @@
 #define FAULTS_PLACES_H
 
 #include "fault.h"
+#include "system.h"
 
 /* All but wrapped ones; up to HOST they are driven, once place_drive was called. */
 enum { PLACES = VIRTUAL + 1 };
@@ -20,6 +21,12 @@ chime_status place_make(int where, const chime_queue_options *options, chime_que
 /** Has the queue's handlers run from here on: a host-driven queue gets a thread that runs it until it
  *  ends, stops or no. Not for main, virtual. */
 void place_drive(int where, chime_queue_t queue);
+
+/** Whether a host-driven queue's descriptor is readable within so many milliseconds. */
+static inline int place_is_readable(chime_queue_t queue, int milliseconds) {
+  chime_waitable fd;
+  return chime_queue_fd(queue, &fd) == CHIME_OK && system_is_readable(fd, milliseconds);
+}
 
 /** A queue of that kind, driven. The case ends where there is none: skipped, if the library has no such queues. */
 chime_queue_t place_queue(int where, const chime_queue_options *options);

@@ -1,5 +1,5 @@
 /*
- * pool.c - the threads that serial, concurrent and global queues share: handlers that never return on all threads but one,
+ * pool.c - the threads that serial and concurrent queues share: handlers that never return on all threads but one,
  * thousands of queues made and ended, a host with real-time priority, a class that others leave no time.
  */
 #include "places.h"
@@ -29,7 +29,7 @@ static void stay(const chime_tick *tick, void *context) {
 }
 
 /* However many stay, the next queue's ticks come: on a thread more than there are such handlers. */
-CASES(handlers_that_never_return, where, SERIAL, GLOBAL) {
+CASES(handlers_that_never_return, where, SERIAL, CONCURRENT) {
   enum { STAYING = 12 };
   static int ticks;
   chime_queue_t queues[STAYING], queue = place_tick(where, &ticks, NULL);
@@ -84,7 +84,7 @@ static void note_policy(const chime_tick *tick, void *context) {
 }
 
 /* The pool's threads have the usual scheduling, whoever makes them. */
-CASES(a_host_with_real_time_priority, where, SERIAL, GLOBAL) {
+CASES(a_host_with_real_time_priority, where, SERIAL, CONCURRENT) {
   const struct sched_param priority = {.sched_priority = 10};
   static int ticks;
   chime_queue_t queue;

@@ -58,7 +58,6 @@ static int is_refused(const char *name, chime_status status, const uint64_t *giv
 #define QUEUE_OPTIONS const chime_queue_options *options, chime_queue_t *queue
 REPEATED(chime_queue_create, (chime_queue_kind kind, QUEUE_OPTIONS), (kind, options, queue), queue)
 REPEATED(chime_queue_main, (QUEUE_OPTIONS), (options, queue), queue)
-REPEATED(chime_queue_global, (chime_qos qos, QUEUE_OPTIONS), (qos, options, queue), queue)
 REPEATED(chime_queue_wrap_dispatch, (void *dispatch_queue, QUEUE_OPTIONS), (dispatch_queue, options, queue), queue)
 REPEATED(chime_queue_sync, (chime_queue_t queue, chime_function function, void *context, int64_t timeout_ns),
          (queue, function, context, timeout_ns), NULL)
@@ -78,9 +77,6 @@ REPEATED(chime_timer_after, (chime_queue_t queue, int64_t delay_ns, HANDLER, chi
          (queue, delay_ns, handler, context, finalizer, timer), timer)
 REPEATED(chime_timer_every, (chime_queue_t queue, int64_t interval_ns, HANDLER, chime_timer_t *timer),
          (queue, interval_ns, handler, context, finalizer, timer), timer)
-REPEATED(chime_timer_after_every,
-         (chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns, HANDLER, chime_timer_t *timer),
-         (queue, first_delay_ns, interval_ns, handler, context, finalizer, timer), timer)
 REPEATED(chime_timer_activate, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
 REPEATED(chime_timer_restart, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
 REPEATED(chime_timer_reschedule, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)

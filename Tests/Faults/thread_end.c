@@ -38,7 +38,7 @@ CASE(who_is_bound) {
   run_on_a_thread(make_and_end, NULL);
   before = load(&ticks); /* 1, where that thread was slower than the timer */
   EXPECT_EQ(chime_queue_process(queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
-  EXPECT_EQ(chime_queue_wait(queue, CHIME_MILLISECOND), CHIME_ERROR_WRONG_THREAD);
+  EXPECT_EQ(chime_queue_run(queue, 0), CHIME_ERROR_WRONG_THREAD);
   EXPECT_OK(chime_timer_suspend(timer));
   EXPECT_OK(chime_timer_resume(timer));
   EXPECT_OK(chime_timer_release(timer));

@@ -69,7 +69,7 @@ CASE(host_driven_and_virtual) {
 }
 
 /* The first queue of the pool is refused; the next ones share the threads that there are, and each tick comes. */
-CASES(on_the_threads_that_there_are, where, SERIAL, GLOBAL) {
+CASES(on_the_threads_that_there_are, where, SERIAL, CONCURRENT) {
   enum { QUEUES = 20, TICKS = 5 };
   static int ticks[QUEUES];
   chime_queue_t queues[QUEUES] = {0};

@@ -66,11 +66,11 @@ static void expect_tried_again(int where, int times, int64_t best_ns) {
 }
 
 /* With the five ticks that are awaited, a millisecond each. */
-CASES(a_thread_refused_once, where, SERIAL, GLOBAL) { expect_tried_again(where, 1, 40 * CHIME_MILLISECOND); }
-CASES(a_thread_refused_ten_times, where, SERIAL, GLOBAL) { expect_tried_again(where, 10, 250 * CHIME_MILLISECOND); }
+CASES(a_thread_refused_once, where, SERIAL, CONCURRENT) { expect_tried_again(where, 1, 40 * CHIME_MILLISECOND); }
+CASES(a_thread_refused_ten_times, where, SERIAL, CONCURRENT) { expect_tried_again(where, 10, 250 * CHIME_MILLISECOND); }
 
 /* The only thread's handler stays, no other can be had, and another queue is made: it ticks when there are threads again. */
-CASES(a_queue_made_meanwhile, where, SERIAL, GLOBAL) {
+CASES(a_queue_made_meanwhile, where, SERIAL, CONCURRENT) {
   chime_queue_t queue = place_queue(where, NULL), other;
   guest_ends_within(100);
   store(&to_refuse, -1);

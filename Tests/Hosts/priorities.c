@@ -101,7 +101,7 @@ CASES(a_real_time_call_on_this_processor, where, 1, 0) {
 /*
  * A call that does not wait is not held up by a thread of a lower priority that works on the processor of a pool thread.
  */
-CASES(a_real_time_call_beside_busy_queues, where, SERIAL, GLOBAL) {
+CASES(a_real_time_call_beside_busy_queues, where, SERIAL, CONCURRENT) {
   if (!become_realtime(1)) fault_skip("SCHED_FIFO is not permitted here");
   on_one_processor("a_real_time_call_on_this_processor", where);
 }

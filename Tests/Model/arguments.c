@@ -88,12 +88,6 @@ static chime_status advanced(chime_status status) {
 /* Not by more than a few timers bear, so that no repeating timer ticks a million times. */
 static int64_t bearable(int64_t amount) { return amount > 0 ? amount % 2000 : amount; }
 
-static chime_status advance_to(given *g) {
-  int64_t now = 0;
-  if (chime_queue_now(g->id, &now) != CHIME_OK) now = 0;
-  return advanced(chime_queue_advance_to(g->id, saturating_sum(now, bearable(g->amount))));
-}
-
 static chime_status process(given *g) {
   uint32_t most = g->form % 32;
   chime_status status = chime_queue_process(g->id, most, OUT(count));
@@ -163,7 +157,6 @@ static arguments of(const given *g) {
                  .out = g->out,
                  .generation = (uint64_t)g->amount,
                  .timeout_ns = g->timeout,
-                 .first_delay_ns = g->number,
                  .schedule = g->schedule,
                  .timer_options = g->timer_options,
                  .queue_options = g->queue_options,
@@ -174,8 +167,7 @@ static arguments of(const given *g) {
                  .context = g->context,
                  .finalizer = g->finalizer,
                  .capacity = g->form >> 7,
-                 .clock = g->number,
-                 .qos = g->number % 8 - 2};
+                 .clock = g->number};
   a.delay_ns = a.duration_ns = a.interval_ns = a.lifetime_ns = a.deadline_ns = g->amount;
   return a;
 }
@@ -185,7 +177,6 @@ static arguments of(const given *g) {
 #define CALLS(F, G) \
   G(queue_create, MADE_QUEUE, ASKS, create_queue(g)) \
   G(queue_main, MADE_QUEUE, ASKS | MAKES_THREADS, (g->kind = MAIN, chime_queue_main(g->queue_options, OUT(id)))) \
-  F(queue_global, MADE_QUEUE, ASKS | MAKES_THREADS) \
   F(queue_wrap_dispatch, MADE_QUEUE, MAKES_THREADS) \
   F(queue_release, DONE | RUNNING | IGNORED | HANDLE, RELEASES) \
   F(queue_shutdown, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT, ENDS_BY_ITSELF) \
@@ -193,7 +184,6 @@ static arguments of(const given *g) {
   F(queue_async, DONE | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, MAYBE_HANDLER | TAKES) \
   G(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, FROM_0, \
     advanced(chime_queue_advance(g->id, bearable(g->amount)))) \
-  G(queue_advance_to, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, 0, advance_to(g)) \
   F(queue_jump, DONE | HANDLE | ARGUMENT | UNSUPPORTED, FROM_0) \
   F(queue_now, DONE | HANDLE | ARGUMENT, ASKS) \
   F(queue_next_deadline, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS) \
@@ -204,7 +194,6 @@ static arguments of(const given *g) {
   F(queue_list, DONE | ARGUMENT, ASKS) \
   G(queue_process, DONE | HANDLE | UNSUPPORTED, 0, process(g)) \
   G(queue_take_ticks, DONE | HANDLE | UNSUPPORTED | ARGUMENT, ASKS, take_ticks(g)) \
-  F(queue_wait, DONE | HANDLE | UNSUPPORTED | ARGUMENT | TIMED_OUT | STOPPED, 0) \
   G(queue_run, DONE | HANDLE | UNSUPPORTED | ARGUMENT | STOPPED, 0, run(g)) \
   F(queue_stop, DONE | HANDLE | UNSUPPORTED | IGNORED, 0) \
   \
@@ -212,7 +201,6 @@ static arguments of(const given *g) {
   F(timer_start, CREATION, NEEDS_SCHEDULE | TAKES) \
   F(timer_after, CREATION, FROM_0 | MAYBE_HANDLER | TAKES) \
   F(timer_every, CREATION, FROM_1 | MAYBE_HANDLER | TAKES) \
-  F(timer_after_every, CREATION, FROM_1 | MAYBE_HANDLER | TAKES) \
   F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, 0) \
   F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, 0) \
   F(timer_restart_after, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, FROM_0) \
@@ -253,8 +241,6 @@ static arguments of(const given *g) {
   F(now, DONE | ARGUMENT | UNSUPPORTED, ASKS) \
   G(sleep_until, DONE | ARGUMENT | UNSUPPORTED, 0, sleep_until(g)) \
   G(main_run, STOPPED, MAKES_THREADS, run_main()) \
-  G(set_thread_hooks, DONE, 0, \
-    chime_set_thread_hooks(EITHER(ignore_context), (g->form & 32) != 0 ? ignore_context : NULL, &w)) \
   G(set_trace, DONE, 0, chime_set_trace(EITHER(trace_call), &w)) \
   F(trace_to_file, DONE | IGNORED, 0) \
   F(set_allocator, ARGUMENT | STATUS(CHIME_ERROR_BUSY) | UNSUPPORTED, 0) \

@@ -13,25 +13,21 @@ static int64_t bearable(int64_t duration_ns) {
 }
 
 void call_advance(const operation *o, timer *t) {
-  chime_status (*advance)(chime_queue_t, int64_t) = o->kind == ADVANCE ? chime_queue_advance : chime_queue_advance_to;
   int64_t amount = o->is_relative ? saturating_sum(M->now, o->amount_ns) : o->amount_ns;
-  int64_t goal = amount;
+  int64_t goal;
   statuses refusals = 0;
   if (the.depth > 0) refusals |= STATUS(CHIME_ERROR_WOULD_DEADLOCK);
-  if (o->kind == ADVANCE && amount < 0) refusals |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  if (o->kind == ADVANCE_TO) amount = amount > M->now ? amount - M->now : 0;
+  if (amount < 0) refusals |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (refusals != 0) {
-    expect_status("advance", advance(the.queue, amount), refusals);
+    expect_status("advance", chime_queue_advance(the.queue, amount), refusals);
     return;
   }
-  if (o->kind == ADVANCE) {
-    amount = bearable(amount);
-    goal = saturating_sum(M->now, amount);
-  } else if (amount > M->now) {
-    goal = amount = saturating_sum(M->now, bearable(amount - M->now));
-  }
+  amount = bearable(amount);
+  goal = saturating_sum(M->now, amount);
   trace("    from %" PRId64 " to %" PRId64, M->now, goal);
   model_advance_begins(M, goal);
-  model_advance_ended(M, advance(the.queue, amount));
+  model_advance_ended(M, chime_queue_advance(the.queue, amount));
 }
 
 void call_jump(const operation *o, timer *t) {

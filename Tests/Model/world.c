@@ -124,7 +124,6 @@ void end_world(void) {
     (void)chime_expiring_release(w.ids[i]);
   }
   end_queues();
-  chime_set_thread_hooks(NULL, NULL, NULL);
   chime_set_trace(NULL, NULL);
   expect_all_finalized();
   free_buffers();

@@ -66,9 +66,9 @@ func TestAnIdleTimeoutIsPostponed(t *testing.T) {
 	must(0, queue.Advance(60))
 	expect(t, "postpone", must(timer.Postpone(100)), OK)
 	expect(t, "postpone until", must(timer.PostponeUntil(200)), OK)
-	must(0, queue.AdvanceTo(199))
+	must(0, queue.Advance(139))
 	times(t, *seen)
-	must(0, queue.AdvanceTo(200))
+	must(0, queue.Advance(1))
 	times(t, *seen, 200)
 	expect(t, "too late", must(timer.Postpone(100)), Ignored)
 }
@@ -243,7 +243,7 @@ func TestFunctionsRunOnTheQueueAndNeverEarly(t *testing.T) {
 	queue := must(NewQueue(Serial, QueueOptions{}))
 	defer queue.Close()
 	ticks := make(chan Tick, 100)
-	timer := must(queue.AfterEvery(0, time.Millisecond, func(tick *Tick) {
+	timer := must(queue.Start(Schedule{Interval: time.Millisecond}, TimerOptions{}, func(tick *Tick) {
 		select {
 		case ticks <- *tick:
 		default:
@@ -283,7 +283,7 @@ func TestAHostDrivenQueueRunsUntilItsTimersHaveFinishedOrItIsStopped(t *testing.
 	must(0, queue.Once(0, func(*Tick) { must(queue.Stop()) }))
 	expect(t, "run", must(queue.RunUntilStopped()), Stopped)
 	expect(t, "process", must(queue.Process(0)), 0)
-	expect(t, "wait", must(queue.Wait(0)), TimedOut)
+	expect(t, "run", must(queue.Run()), OK) // no stop is left over
 	if must(queue.FD()) < 0 || must(Now(Monotonic)) <= 0 {
 		t.Fatal("no descriptor, or no time")
 	}

@@ -41,18 +41,18 @@ chime_go_answer chime_go_advance(chime_queue_t queue, int64_t duration_ns) {
   ENTER(0, 0, chime_queue_advance(queue, duration_ns));
   return answer;
 }
-chime_go_answer chime_go_advance_to(chime_queue_t queue, int64_t deadline_ns) {
-  ENTER(0, 0, chime_queue_advance_to(queue, deadline_ns));
-  return answer;
-}
 chime_go_answer chime_go_process(chime_queue_t queue, uint32_t most) {
   ENTER(0, 0, chime_queue_process(queue, most, &answer.count));
   return answer;
 }
+static chime_status run(chime_queue_t queue, uint32_t flags) {
+  chime_status status = chime_queue_run(queue, flags);
+  // A stop that was not needed, because the call had nothing more to do, would end the next one. This takes it.
+  if (innermost->answer->raised && status == CHIME_OK) chime_queue_run(queue, 0);
+  return status;
+}
 chime_go_answer chime_go_run(chime_queue_t queue, uint32_t flags) {
-  ENTER(queue, 0, chime_queue_run(queue, flags));
-  // A stop that was not needed, because the call had nothing more to do, would end the next one.
-  if (answer.raised && answer.status == CHIME_OK) chime_queue_wait(queue, 0);
+  ENTER(queue, 0, run(queue, flags));
   return answer;
 }
 chime_go_answer chime_go_shutdown(chime_queue_t queue, int64_t timeout_ns) {
@@ -96,9 +96,8 @@ chime_status chime_go_start(chime_queue_t queue, const char *label, uint32_t fla
 chime_status chime_go_after(chime_queue_t queue, int64_t delay_ns, uintptr_t context, chime_timer_t *timer) {
   return chime_timer_after(queue, delay_ns, on_tick, (void *)context, on_gone, timer);
 }
-chime_status chime_go_every(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, uintptr_t context,
-                            chime_timer_t *timer) {
-  return chime_timer_after_every(queue, first_ns, interval_ns, on_tick, (void *)context, on_gone, timer);
+chime_status chime_go_every(chime_queue_t queue, int64_t interval_ns, uintptr_t context, chime_timer_t *timer) {
+  return chime_timer_every(queue, interval_ns, on_tick, (void *)context, on_gone, timer);
 }
 chime_status chime_go_async(chime_queue_t queue, uintptr_t context) {
   return chime_queue_async(queue, on_function, (void *)context, on_gone);

@@ -14,7 +14,6 @@ typedef struct chime_go_answer {
 } chime_go_answer;
 
 chime_go_answer chime_go_advance(chime_queue_t queue, int64_t duration_ns);
-chime_go_answer chime_go_advance_to(chime_queue_t queue, int64_t deadline_ns);
 chime_go_answer chime_go_process(chime_queue_t queue, uint32_t most);
 chime_go_answer chime_go_run(chime_queue_t queue, uint32_t flags);
 chime_go_answer chime_go_shutdown(chime_queue_t queue, int64_t timeout_ns);
@@ -27,7 +26,6 @@ chime_status chime_go_sync(chime_queue_t queue, uintptr_t context, int64_t timeo
 chime_status chime_go_start(chime_queue_t queue, const char *label, uint32_t flags, chime_target_t target, int armed,
                             int cancelled, uintptr_t context, const chime_schedule *schedule, chime_timer_t *timer);
 chime_status chime_go_after(chime_queue_t queue, int64_t delay_ns, uintptr_t context, chime_timer_t *timer);
-chime_status chime_go_every(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, uintptr_t context,
-                            chime_timer_t *timer);
+chime_status chime_go_every(chime_queue_t queue, int64_t interval_ns, uintptr_t context, chime_timer_t *timer);
 chime_status chime_go_async(chime_queue_t queue, uintptr_t context);
 #endif

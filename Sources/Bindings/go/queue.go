@@ -132,13 +132,8 @@ func (q *Queue) After(delay time.Duration, function func(*Tick), gone ...func())
 
 // Every calls the function again and again, for the first time one interval from now.
 func (q *Queue) Every(interval time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return q.AfterEvery(interval, interval, function, gone...)
-}
-
-// AfterEvery calls the function again and again, for the first time after a delay of its own.
-func (q *Queue) AfterEvery(first, interval time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
 	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
-		return C.chime_go_every(id, C.int64_t(first), C.int64_t(interval), context, timer)
+		return C.chime_go_every(id, C.int64_t(interval), context, timer)
 	})
 }
 
@@ -196,12 +191,6 @@ func (q *Queue) Advance(duration time.Duration) error {
 	return err
 }
 
-// AdvanceTo is Advance, up to a point in time.
-func (q *Queue) AdvanceTo(deadline time.Duration) error {
-	_, _, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance_to(id, C.int64_t(deadline)) })
-	return err
-}
-
 // Jump moves a virtual queue's time and runs nothing, as a sleeping machine would.
 func (q *Queue) Jump(duration time.Duration) error {
 	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_jump(id, C.int64_t(duration)) })
@@ -240,14 +229,9 @@ func (q *Queue) RunUntilStopped() (Status, error) {
 	return status, err
 }
 
-// Stop makes Run or Wait return.
+// Stop makes Run return.
 func (q *Queue) Stop() (Status, error) {
 	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_stop(id) })
-}
-
-// Wait waits until something is due on a host-driven queue. It runs nothing.
-func (q *Queue) Wait(timeout time.Duration) (Status, error) {
-	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_wait(id, C.int64_t(timeout)) })
 }
 
 // NextDeadline is when a host-driven or virtual queue next has something to do; Forever: never.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The series of the declarations in src/sys.rs.
-const SERIES: (&str, &str) = ("0.3", "0.4");
+const SERIES: (&str, &str) = ("0.4", "0.5");
 
 fn main() {
     for name in ["CHIME_DIR", "CHIME_LINK", "PKG_CONFIG", "PKG_CONFIG_PATH"] {

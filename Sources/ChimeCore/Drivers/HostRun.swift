@@ -1,31 +1,7 @@
 import Synchronization
 
-/// The calls by which a host that has no loop of its own waits for a host-driven queue, and runs it.
+/// The call by which a host that has no loop of its own runs a host-driven queue.
 extension QueueCore {
-  /// Waits until something is due. Runs nothing. Waits for time.
-  /// - Returns: ok, timedOut, stopped; wrongThread, busy, wouldDeadlock, shutDown.
-  package static func wait(_ id: UInt64, timeout: Int64) -> Status {
-    switch findHost(id) {
-    case .failure(let status): return status
-    case .success(let (core, driver)):
-      let end = Clock.monotonic.now.saturatingAdd(timeout)
-      while true {
-        if let status = core.takeStop(driver) { return status }
-        if core.closing.hasBegun { return .queueHasEnded }
-        // The queue may have been woken by a timer that is due later: it is placed, and nothing runs.
-        let status = driver.drive(core) { _ in
-          core.control.followWallClock()
-          core.takeInbox()
-        }
-        if status != .ok { return status }
-        if core.whileItLives({ core.nextDeadline <= core.control.now }) == true { return .ok }
-        let left = end == .max ? Int64.max : end - Clock.monotonic.now
-        if left <= 0 { return .timedOut }
-        core.pollHost(left)
-      }
-    }
-  }
-
   /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time.
   /// - Returns: ok, stopped; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
   package static func run(_ id: UInt64, untilStopped: Bool) -> Status {
@@ -70,7 +46,7 @@ extension QueueCore {
     return status == .ok ? nil : status
   }
 
-  /// Makes `run` or `wait` return; if none is under way, the next one returns at once. Ignored while a stop is pending.
+  /// Makes `run` return; if none is under way, the next one returns at once. Ignored while a stop is pending.
   /// Async-signal-safe.
   package static func stop(_ id: UInt64) -> Status {
     guard let control = QueueControlBlocks.find(id) else {

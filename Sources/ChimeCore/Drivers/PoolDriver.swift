@@ -67,14 +67,13 @@ extension QueueCore {
   }
 
   /// A queue on Chime's own threads.
-  static func makeOnPool(_ options: QueueOptions, _ qos: QualityOfService, isConcurrent: Bool) -> Result<UInt64, Status>
-  {
+  static func makeOnPool(_ options: QueueOptions, isConcurrent: Bool) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.inChild) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     let status = Pool.prepare()
     if status != .ok { return .failure(status) }
-    let made = make(options, handOver: isConcurrent ? PoolQueue(qos) : nil) {
-      PoolDriver($0, qos, isConcurrent: isConcurrent)
+    let made = make(options, handOver: isConcurrent ? PoolQueue(options.qos) : nil) {
+      PoolDriver($0, options.qos, isConcurrent: isConcurrent)
     }
     if case .failure = made { Pool.unprepare() }
     return made

@@ -5,7 +5,7 @@ import Synchronization
 /// unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
-    makeOnPool(options, options.qos, isConcurrent: false)
+    makeOnPool(options, isConcurrent: false)
   }
 
   /// A queue on a serial dispatch queue of Chime's own.
@@ -14,11 +14,7 @@ extension QueueCore {
   }
 
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
-    makeGlobal(options.qos, options)
-  }
-
-  package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
-    makeOnPool(options, qos, isConcurrent: true)
+    makeOnPool(options, isConcurrent: true)
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {

@@ -2,18 +2,7 @@ internal import CPlatform
 
 /// Threads that Chime creates: detached, and named for debuggers. The host's signal handlers run on the host's threads,
 /// but for those of faults. What else such a thread is stands in a table of Sources/Systems.md.
-package enum OwnThread: ProcessState {
-  private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>(
-    (nil, nil, .none))
-
-  static func makeGlobals() { hooks.withLock { _ in } }
-  static func reinitialize() { hooks.reinitialize() }
-
-  /// What threads that are created from now on call first and last.
-  package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {
-    hooks.withLock { $0 = (start, end, context) }
-  }
-
+package enum OwnThread {
   /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
   static func canBeMade(_ count: Int) -> Bool {
     var threads: [UInt] = []
@@ -38,14 +27,11 @@ package enum OwnThread: ProcessState {
   package static func start(
     name: String, isLikeItsMaker: Bool = false, _ body: @escaping @Sendable () -> Void
   ) -> Status {
-    let (start, end, context) = hooks.withLock { $0 }
     let thread = create(isDetached: true) {
       chime_begin_own_thread()
       if !isLikeItsMaker { chime_schedule_as_usual() }
       unsafe chime_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-      start?(context)
       body()
-      end?(context)
     }
     return thread == nil ? .resource : .ok
   }

@@ -1,7 +1,7 @@
 internal import CPlatform
 import Synchronization
 
-/// Chime's own threads, on which serial, concurrent and global queues run, shared by all queues of the process.
+/// Chime's own threads, on which serial and concurrent queues run, shared by all queues of the process.
 ///
 /// A thread that has nothing to do waits in one poller for three things: the earliest time that any item wants, a bell,
 /// and steps of the wall clock. The kernel wakes one thread, the one that went to sleep last. That thread runs the item,

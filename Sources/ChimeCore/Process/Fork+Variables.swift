@@ -12,7 +12,6 @@ extension Fork {
     step.take(in: ThreadState.self)
     step.take(in: Labels.self)
     step.take(in: FormerDueTime.self)
-    step.take(in: OwnThread.self)
     step.take(in: Pool.self)
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)

@@ -35,7 +35,6 @@ class Pieces:
     parameters: list  # (names, text)
     returns: str
     facts: str
-    is_provisional: bool
 
 
 def frameless(comment):
@@ -112,7 +111,7 @@ def pieces_of(item):
     first = re.match(r"(.*?[.:])(?:\s|\Z)(?!\))", lead, re.S)
     brief = one_line(first[1]) if first else one_line(lead)
     body = "\n\n".join([lead] + after).strip()
-    return Pieces(brief, body, parameters, returns, re.sub(r"\s*Provisional\.$", "", fact_text), fact_text.endswith("Provisional."))
+    return Pieces(brief, body, parameters, returns, fact_text)
 
 
 def read(path):

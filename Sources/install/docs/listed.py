@@ -1,6 +1,5 @@
-"""Whether the lists of functions go with the headers: the card in include/README.md names each function of chime.h, in italics
-if it is provisional; its first eight are those that chime.h declares first; Limits.md's table names what is provisional, which
-all of chime_run_loop.h is.
+"""Whether the lists of functions go with the header: the card in include/README.md names each function of chime.h; its first
+eight are those that chime.h declares first; Limits.md names no function that is gone.
 
     listed.py       run in Sources
 """
@@ -13,35 +12,29 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def functions(header):
-    """The functions of a header in their order; whether each is provisional."""
+    """The functions of a header in their order."""
     text = (ROOT / "include" / header).read_text()
     blocks = re.findall(r"/\*\*\n((?: \*.*\n)*?) \*/\n[^\n;#]*?\b(chime_\w+)\(", text)
-    return {name: "Provisional." in comment for comment, name in blocks}
+    return [name for _, name in blocks]
 
 
 def main():
     said = []
     chime, loops = functions("chime.h"), functions("chime_run_loop.h")
     card = (ROOT / "include/README.md").read_text().split("## A card\n")[1].split("\n## ")[0]
-    plain = set(re.findall(r"(?<!\*)`(chime_\w+)`(?!\*)", card))
-    italics = set(re.findall(r"\*`(chime_\w+)`\*", card))
-    provisional = {name for name, is_so in chime.items() if is_so}
-    for what, found, expected in (("the card", plain, set(chime) - provisional), ("the card, in italics", italics, provisional)):
-        if found != expected:
-            said.append(f"{what}: missing {sorted(expected - found)}, too many {sorted(found - expected)}")
+    named = set(re.findall(r"`(chime_\w+)`", card))
+    if named != set(chime):
+        said.append(f"the card: missing {sorted(set(chime) - named)}, too many {sorted(named - set(chime))}")
     table = re.findall(r"^\| `(chime_\w+)` \|", card, re.M)
     first = [name for name in chime if not re.match("chime_(version|status|last|now|sleep|tick)", name)][: len(table) - 1]
     if len(table) != 8 or sorted(table) != sorted([*first, "chime_status_message"]):
         said.append(f"the first eight: {table}, but chime.h begins with {first}")
-    limits = (ROOT / "Sources/Chime/Chime.docc/Limits.md").read_text().split("### What 1.0 freezes")[1].split("### ")[0]
-    cells = " ".join(row.split("|")[3] for row in limits.splitlines() if row.startswith("| "))
-    if set(re.findall(r"`(chime_[a-z_]+)`", cells)) != provisional:
-        said.append(f"Limits: {sorted(set(re.findall(r'`(chime_[a-z_]+)`', cells)) ^ provisional)}")
-    if not all(loops.values()):
-        said.append(f"chime_run_loop.h: not all are provisional: {[name for name, is_so in loops.items() if not is_so]}")
+    limits = (ROOT / "Sources/Chime/Chime.docc/Limits.md").read_text()
+    if gone := set(re.findall(r"`(chime_[a-z_]+[a-z])`", limits)) - set(chime) - set(loops):
+        said.append(f"Limits: {sorted(gone)}")
     if said:
         sys.exit("\n".join(said))
-    print(f"ok lists: {len(chime)} functions of chime.h, {len(provisional)} of them provisional")
+    print(f"ok lists: {len(chime)} functions of chime.h, {len(loops)} of chime_run_loop.h")
 
 
 main()

@@ -49,7 +49,7 @@ ALWAYS = {
     ("fd", None): "receives the descriptor", ("milliseconds", None): "receives the timeout", ("now_ns", None): "receives the time",
     ("info", None): "receives it; its size must be set", ("stats", None): "receives them; its size must be set",
     ("run_loop", False): "the run loop's id", ("run_loop", True): "receives the run loop's id", ("interval_ns", False): "the time between ticks",
-    ("interval_ns", True): "receives the interval", ("tolerance_ns", True): "receives the tolerance", ("first_delay_ns", None): "of the first tick, from now",
+    ("interval_ns", True): "receives the interval", ("tolerance_ns", True): "receives the tolerance",
     ("capacity", None): "how many fit",
     ("mode", None): "the mode's name", ("repeats", None): "0 or 1", ("valid", None): "receives 1 or 0", ("remaining_ns", None): "receives the time that is left",
 }
@@ -279,11 +279,8 @@ class Manual:
             out += [".TP", f"\\fB{literal(declaration)}\\fP", escaped(text) or "\\&"]
         return out
 
-    def availability(self, name, is_provisional):
-        lines = [f"Since version {self.since.get(name, '0.1')}."]
-        if is_provisional:
-            lines.append("Provisional: it may still change or go when version 1.0 is made.")
-        return [" ".join(lines)]
+    def availability(self, name):
+        return [f"Since version {self.since.get(name, '0.1')}."]
 
     def function(self, name):
         item = self.items[name]
@@ -309,7 +306,7 @@ class Manual:
         return page(name, 3, self.version, [
             ("NAME", [f"{name} \\- {escaped(self.about(name))}"]), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
             ("DESCRIPTION", body), ("PARAMETERS", parameters), ("RETURN VALUE", results), ("CALLS AND WAITS", [escaped(pieces.facts)]),
-            ("EXAMPLES", self.example(name)), ("AVAILABILITY", self.availability(name, pieces.is_provisional)),
+            ("EXAMPLES", self.example(name)), ("AVAILABILITY", self.availability(name)),
             ("SEE ALSO", self.see_also(name))])
 
     def structure(self, name):
@@ -363,7 +360,7 @@ class Manual:
         text = self.overviews["chime.h"].split("\n\n", 1)[1]
         heading, lines = "DESCRIPTION", []
         for paragraph in text.split("\n\n"):
-            match = re.match(r"(Purpose|Threads of Chime's own|Threads|Time|Ownership|The end of the process|Structures|Fork|Provisional)\b\.?", paragraph)
+            match = re.match(r"(Purpose|Threads of Chime's own|Threads|Time|Ownership|The end of the process|Structures|Fork|Stability)\b\.?", paragraph)
             if match and match[1] != "Purpose":
                 parts.append((heading, lines))
                 heading, lines = match[1].upper(), []

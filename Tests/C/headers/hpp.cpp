@@ -266,7 +266,7 @@ void exceptions() {
   const std::string text = queue.dump();
   const std::size_t first = text.find(named.label);
   EXPECT(first != std::string::npos && text.find(named.label, first + 1) != std::string::npos);
-  timer = queue.after_every(0ns, 1h, [c = counted()] { static_cast<void>(c); });
+  timer = queue.start(chime::schedule::every(1h).after(0ns), [c = counted()] { static_cast<void>(c); });
   EXPECT(counted::alive == 1);
   EXPECT(error_of([&] { timer = queue.every(0ns, [c = counted()] { static_cast<void>(c); }); }) ==
          "CHIME_ERROR_INVALID_ARGUMENT: interval_ns (0 ns) is not above 0");
@@ -306,12 +306,10 @@ void a_copy_that_throws() {
   const chime::schedule schedule = chime::schedule::once(1h);
   EXPECT(thrown_by([&] { timer = queue.after(1h, f); }) == 5);
   EXPECT(thrown_by([&] { timer = queue.every(1h, f); }) == 5);
-  EXPECT(thrown_by([&] { timer = queue.after_every(1h, 1h, f); }) == 5);
   EXPECT(thrown_by([&] { timer = queue.start(schedule, f); }) == 5);
   EXPECT(thrown_by([&] { timer = queue.create(f); }) == 5);
   EXPECT(thrown_by([&] { static_cast<void>(queue.after(1h, f, timer)); }) == 5);
   EXPECT(thrown_by([&] { static_cast<void>(queue.every(1h, f, timer)); }) == 5);
-  EXPECT(thrown_by([&] { static_cast<void>(queue.after_every(1h, 1h, f, timer)); }) == 5);
   EXPECT(thrown_by([&] { static_cast<void>(queue.start(schedule, f, timer)); }) == 5);
   EXPECT(thrown_by([&] { static_cast<void>(queue.create(f, timer)); }) == 5);
   EXPECT(thrown_by([&] { static_cast<void>(queue.once(1h, f)); }) == 5);
@@ -346,8 +344,9 @@ void the_out_parameter_is_there_before_the_first_tick() {
                0ns, [&](const chime_tick &tick) { see(timers[0], tick); }, timers[0]) == CHIME_OK);
     EXPECT(queue.every(
                1ms, [&](const chime_tick &tick) { see(timers[1], tick); }, timers[1]) == CHIME_OK);
-    EXPECT(queue.after_every(
-               0ns, 1h, [&](const chime_tick &tick) { see(timers[2], tick); }, timers[2]) == CHIME_OK);
+    EXPECT(queue.start(
+               chime::schedule::every(1h).after(0ns), [&](const chime_tick &tick) { see(timers[2], tick); },
+               timers[2]) == CHIME_OK);
     EXPECT(queue.start(
                chime::schedule::once(0ns), [&](const chime_tick &tick) { see(timers[3], tick); }, timers[3]) ==
            CHIME_OK);

@@ -148,7 +148,7 @@ final class Scenario {
   static native int chime_queue_now(long queue, long[] now);
   static native int chime_queue_advance(long queue, long duration);
   static native int chime_queue_jump(long queue, long duration);
-  static native int chime_queue_wait(long queue, long timeout);
+  static native int chime_queue_poll_timeout(long queue, int[] milliseconds);
   static native int chime_queue_run(long queue, int flags);
   static native int chime_queue_process(long queue, int max, int[] count);
   static native int chime_queue_take_ticks(long queue, Pointer ticks, int tickSize, int capacity, int[] count);
@@ -380,13 +380,14 @@ final class Scenario {
     return start(queue, options, schedule);
   }
 
-  /** Takes until that many records came, acts on each, prints each; chime_queue_wait in place of poll. */
-  static void take(long queue, int expected, long second) {
+  /** Takes until that many records came, acts on each, prints each. Only this thread changes timers: it sleeps in place of poll. */
+  static void take(long queue, int expected, long second) throws InterruptedException {
     int size = new Tick().size();
     Memory records = new Memory(16 * size);
-    int[] count = new int[1];
+    int[] count = new int[1], wait = new int[1];
     for (int seen = 0; seen < expected; seen += count[0]) {
-      ok(chime_queue_wait(queue, 10_000_000_000L));
+      ok(chime_queue_poll_timeout(queue, wait));
+      Thread.sleep(wait[0] < 0 ? 1 : wait[0]);
       ok(chime_queue_take_ticks(queue, records, size, 16, count));
       for (int index = 0; index < count[0]; index++) {
         Tick tick = new Tick(records.share(index * size));
@@ -403,7 +404,7 @@ final class Scenario {
     }
   }
 
-  static void records() {
+  static void records() throws InterruptedException {
     say("- host-driven, records");
     QueueOptions options = new QueueOptions();
     options.flags = QUEUE_RECORDS;

@@ -163,9 +163,12 @@ final class Queue {
     case .host, .records:
       let end = max(last, world.scheduler.clock) + 10_000
       while world.scheduler.clock <= end {
-        let status = QueueCore.wait(id, timeout: max(0, last - world.scheduler.clock) + 10_000_000)
-        if status == .timedOut { break }
-        world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
+        guard case .success(let file) = QueueCore.file(id) else {
+          return world.expect(false, "the queue has no descriptor")
+        }
+        let isReadable = world.scheduler.poll(file, until: max(last, world.scheduler.clock) + 10_000_000)
+        if !isReadable { break }
+        world.expect(drive() == .ok, "the queue cannot be driven")
         if waiting.allSatisfy({ $0.log.ticks > $0.before }) { break }
       }
     // The clock may be beyond that, which held the queue's threads up.

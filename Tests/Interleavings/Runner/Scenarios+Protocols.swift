@@ -291,13 +291,12 @@ extension Scenario {
           }
         }
       },
-      Scenario("stop ends run and wait") { world in
+      Scenario("stop ends run, twice") { world in
         let queue = world.queue(.host)
         world.timer(queue, after: 10 * second)
         world.scheduler.latest = Scheduler.start + second
         world.thread("driver") {
-          world.call("run", answers: .stopped) { QueueCore.run(queue.id, untilStopped: true) }
-          world.call("wait", answers: .stopped) { QueueCore.wait(queue.id, timeout: .max) }
+          for _ in 0..<2 { world.call("run", answers: .stopped) { QueueCore.run(queue.id, untilStopped: true) } }
         }
         world.thread("stopper") {
           for _ in 0..<2 {

@@ -3,7 +3,7 @@
     before.py RELEASE [BEFORE]
 
 Each is a release's tarball, or the directory that it was unpacked in. Without BEFORE the version before is what before/*.abi
-have recorded of it: for 0.2.0, of which there is no release.
+have recorded of it: for 0.3.0, of which there is no release.
 """
 import pathlib
 import sys

@@ -17,7 +17,7 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_vo
 from typing import TYPE_CHECKING, Any, Optional
 
 # The series of the structures and numbers below (chime.h, "Version"): another one has other ones.
-SERIES = (0, 3)
+SERIES = (0, 4)
 
 
 def _path() -> str:
@@ -167,14 +167,12 @@ queue_sync = _declared("queue_sync", c_uint64, FUNCTION, c_void_p, c_int64)
 queue_async = _declared("queue_async", c_uint64, FUNCTION, c_void_p, FUNCTION)
 queue_now = _declared("queue_now", c_uint64, POINTER(c_int64))
 queue_advance = _declared("queue_advance", c_uint64, c_int64)
-queue_advance_to = _declared("queue_advance_to", c_uint64, c_int64)
 queue_jump = _declared("queue_jump", c_uint64, c_int64)
 queue_get_stats = _declared("queue_get_stats", c_uint64, POINTER(QueueStats))
 queue_dump = _declared("queue_dump", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
 queue_fd = _declared("queue_fd", c_uint64, POINTER(WAITABLE))
 queue_next_deadline = _declared("queue_next_deadline", c_uint64, POINTER(c_int64))
 queue_poll_timeout = _declared("queue_poll_timeout", c_uint64, POINTER(c_int32))
-queue_wait = _declared("queue_wait", c_uint64, c_int64)
 queue_process = _declared("queue_process", c_uint64, c_uint32, POINTER(c_uint32))
 queue_take_ticks = _declared("queue_take_ticks", c_uint64, POINTER(Tick), c_uint32, c_uint32, POINTER(c_uint32))
 queue_run = _declared("queue_run", c_uint64, c_uint32)
@@ -185,7 +183,6 @@ timer_create = _declared("timer_create", c_uint64, POINTER(TimerOptions), POINTE
 timer_start = _declared("timer_start", c_uint64, POINTER(TimerOptions), POINTER(Schedule), POINTER(c_uint64))
 timer_after = _declared("timer_after", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
 timer_every = _declared("timer_every", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
-timer_after_every = _declared("timer_after_every", c_uint64, c_int64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
 timer_activate = _declared("timer_activate", c_uint64, POINTER(Schedule))
 timer_restart = _declared("timer_restart", c_uint64, POINTER(Schedule))
 timer_restart_after = _declared("timer_restart_after", c_uint64, c_int64)

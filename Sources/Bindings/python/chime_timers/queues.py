@@ -3,6 +3,7 @@
 import atexit
 import ctypes
 import queue
+import select
 import threading
 import time
 import warnings
@@ -200,8 +201,10 @@ class Queue:
         checked(function)
         id, period = ctypes.c_uint64(), nanoseconds(interval, "interval")
         delay = period if first is None else nanoseconds(first, "first")
-        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_after_every(
-            self.id, delay, period, on_tick, number, on_finalize, id)), id))
+        if delay != period and period > 0:
+            return self.start(Schedule(first=delay, interval=period), function)
+        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_every(
+            self.id, period, on_tick, number, on_finalize, id)), id))
 
     def once(self, delay: Duration, function: Handler) -> None:
         """Calls function(tick) once. Nobody holds the timer."""
@@ -260,16 +263,9 @@ class Queue:
     def advance(self, duration: Duration) -> None:
         """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call. Where a handler raises
         what is no Exception (KeyboardInterrupt), time stands."""
-        self._advance(c.queue_advance, nanoseconds(duration, "duration"))
-
-    def advance_to(self, deadline_ns: int) -> None:
-        """As `advance`, up to a point in time."""
-        self._advance(c.queue_advance_to, nanoseconds(deadline_ns, "deadline_ns"))
-
-    def _advance(self, function: Any, time_ns: int) -> None:
         brakes: List[Timer] = []
-        call = Call(halt=lambda: brakes.append(self._brake()))
-        status = calling(call, function, self.id, time_ns)
+        distance, call = nanoseconds(duration, "duration"), Call(halt=lambda: brakes.append(self._brake()))
+        status = calling(call, c.queue_advance, self.id, distance)
         for brake in brakes:
             brake.release()
         call.finish()
@@ -317,8 +313,8 @@ class Queue:
             status = self._run_in_slices(id, call, flags)
         else:
             status = self._run_beside(id, call, flags)
-        if call.raised and status != c.STOPPED:
-            c.queue_wait(id, 0)  # takes the stop that `halt` has asked for
+        if call.raised and status == c.OK:
+            calling(call, c.queue_run, id, 0)  # takes the stop that `halt` has asked for
         if status == c.STOPPED:
             self._stopping = False
         call.finish()
@@ -331,7 +327,7 @@ class Queue:
             if status == c.OK:
                 with self._stopped:
                     if self._turns and not self._stopping:
-                        c.queue_wait(id, 0)  # takes the stop of a turn of the main thread's that ran here at the end
+                        calling(call, c.queue_run, id, 0)  # takes the stop of a turn of the main thread's that ran here at the end
             if status != c.STOPPED or call.raised:
                 return status
             with self._stopped:
@@ -343,16 +339,15 @@ class Queue:
             time.sleep(0.001)
 
     def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
-        status: int = c.queue_wait(id, 0)  # takes a stop that is pending
-        with self._stopped:
-            left = self._left and status == c.STOPPED and not self._stopping
-            self._left = self._left and status == c.ERROR_BUSY
-        if status == c.STOPPED and not left or status < 0 and status != c.ERROR_BUSY:
-            return status
+        poll, kept, status = select.poll(), self._left, c.OK
+        poll.register(self.fd, select.POLLIN)
+        if self._stopping:  # no turn is needed, which would stay behind
+            c.queue_stop(id)
+            return calling(call, c.queue_run, id, flags)
         while True:
             turn = _Turn(id, self._stopped)
             try:
-                kept, status, self._turn, self._turns = False, c.OK, turn, self._turns + 1
+                self._turn, self._turns = turn, self._turns + 1
                 self._run_soon(turn)
                 status = calling(call, c.queue_run, id, flags)
             except Error:
@@ -360,20 +355,20 @@ class Queue:
             finally:
                 with self._stopped:
                     turn.over, self._turn = True, None
-                    others = self._stopping or turn.answer != c.OK
-                    if not others:
+                    # Not the stop of this turn, nor that of one before, which another thread kept from taking it.
+                    others = self._stopping or turn.answer != c.OK and not kept
+                    if status == c.STOPPED:
+                        kept = self._left = turn.stops > 1  # another thread has taken one, and passed it on
+                    elif not others:
                         # Takes the turn's stop, if it has not been taken. BUSY: another thread runs the queue.
-                        kept = self._left = c.queue_wait(id, 0) == c.ERROR_BUSY
+                        c.queue_stop(id)
+                        kept = self._left = calling(call, c.queue_run, id, 0) == c.ERROR_BUSY
             if status != c.STOPPED or others or call.raised:
                 return status
-            status = c.queue_wait(id, SLICE)
-            if status == c.STOPPED and kept and not self._stopping:
-                continue
-            if status == c.STOPPED or status < 0 and status != c.ERROR_BUSY:
-                return c.ERROR_SHUT_DOWN if status == c.ERROR_INVALID_HANDLE else status
+            poll.poll(SLICE // 1_000_000)
 
     def stop(self) -> Outcome:
-        """Makes `run` or `wait` return. From any thread, and from a handler."""
+        """Makes `run` return. From any thread, and from a handler."""
         with self._stopped:
             answer = outcome(c.queue_stop(self.id))
             if self._stopping or answer is Outcome.OK:
@@ -381,16 +376,6 @@ class Queue:
                 return answer
             self._stopping = True
             return Outcome.OK
-
-    def wait(self, timeout: Duration = FOREVER) -> Outcome:
-        """Waits until something is due. Runs nothing."""
-        for slice in slices(nanoseconds(timeout, "timeout")):
-            status = c.queue_wait(self.id, slice)
-            if status != c.TIMED_OUT:
-                break
-        if status == c.STOPPED:
-            self._stopping = False
-        return outcome(status)
 
     @property
     def next_deadline_ns(self) -> int:
@@ -421,10 +406,10 @@ _on_brake = c.HANDLER(_brake)
 class _Turn:
     """A function that ends the turn of `run` in which it runs: C calls it, and what else is due, and stops."""
 
-    __slots__ = ("id", "lock", "answer", "over")
+    __slots__ = ("id", "lock", "answer", "over", "stops")
 
     def __init__(self, id: int, lock: Any) -> None:
-        self.id, self.lock, self.over = id, lock, False
+        self.id, self.lock, self.over, self.stops = id, lock, False, 0
         self.answer: Optional[int] = None
 
     def __call__(self) -> None:
@@ -433,6 +418,7 @@ class _Turn:
                 self.stop()
 
     def stop(self) -> None:
+        self.stops += 1
         answer: int = c.queue_stop(self.id)
         if self.answer is None:
             self.answer = answer

@@ -39,8 +39,8 @@ class Types(unittest.TestCase):
                 ("first", lambda value: queue.every(1, print, first="" if value is None else value)),
                 ("deadline_ns", timer.postpone_until), ("delay", timer.restart_after), ("deadline_ns", timer.restart_until),
                 ("timeout", timer.cancel_and_wait), ("timeout", timer.release_and_wait), ("timeout", queue.shutdown),
-                ("timeout", queue.wait), ("timeout", lambda value: queue.sync(print, value)), ("duration", queue.advance),
-                ("duration", queue.jump), ("deadline_ns", queue.advance_to), ("deadline_ns", chime.sleep_until),
+                ("timeout", lambda value: queue.sync(print, value)), ("duration", queue.advance),
+                ("duration", queue.jump), ("deadline_ns", chime.sleep_until),
                 ("first", lambda value: Schedule(first=value)), ("first", Schedule.every),
                 ("leeway", lambda value: Schedule(leeway=value))):
             for value in 1.5, "1", None, [], {}:

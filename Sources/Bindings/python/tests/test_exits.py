@@ -92,22 +92,20 @@ class Programs(unittest.TestCase):
     def test_ctrl_c(self):
         ready = "print('ready', flush=True)\n"
         for text in ("queue = Queue(QueueKind.HOST)\n" + ready + "queue.run(until_stopped=True)",
-                     "queue = Queue(QueueKind.HOST)\n" + ready + "queue.wait()",
                      ready + "chime.sleep_until(chime.now_ns() + HOUR)",
                      "queue = Queue(QueueKind.HOST)\ntimer = queue.every(50_000, lambda tick: None)\n" + ready + "queue.run()"):
             self.program(text, -signal.SIGINT, "KeyboardInterrupt", signal.SIGINT)
 
     def test_other_threads_inside_calls(self):
         self.program("""
-            queues = [Queue(QueueKind.HOST) for _ in range(3)] + [Queue() for _ in range(3)]
-            begun = [threading.Event() for _ in range(3)]
+            queues = [Queue(QueueKind.HOST), Queue(), Queue()]
+            begun = [threading.Event() for _ in range(2)]
             end = threading.Event()
-            for queue, event in zip(queues[3:], begun):
+            for queue, event in zip(queues[1:], begun):
                 queue.once(0, lambda tick, event=event: (event.set(), end.wait(0.5)))
                 event.wait()
-            for call in (lambda: queues[0].run(until_stopped=True), queues[1].wait, lambda: queues[2].wait(HOUR),
-                         lambda: queues[3].sync(lambda: None), queues[4].shutdown,
-                         lambda: chime.sleep_until(chime.now_ns() + HOUR)):
+            for call in (lambda: queues[0].run(until_stopped=True), lambda: queues[1].sync(lambda: None),
+                         queues[2].shutdown, lambda: chime.sleep_until(chime.now_ns() + HOUR)):
                 def body(call=call):
                     try:
                         call()

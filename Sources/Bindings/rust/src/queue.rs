@@ -129,20 +129,9 @@ impl Queue {
 
     /// Calls the closure again and again, for the first time one interval from now.
     pub fn every(&self, interval: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<Timer, Error> {
-        self.after_every(interval, interval, function)
-    }
-
-    /// Calls the closure again and again, for the first time after a delay of its own.
-    pub fn after_every(
-        &self,
-        first: Duration,
-        interval: Duration,
-        function: impl FnMut(&Tick) + Send + 'static,
-    ) -> Result<Timer, Error> {
         let mut id = 0;
-        let (first, interval) = (nanoseconds(first), nanoseconds(interval));
         pass(ticks(function), |context| unsafe {
-            sys::chime_timer_after_every(self.0, first, interval, Some(on_tick), context, Some(finalize), &mut id)
+            sys::chime_timer_every(self.0, nanoseconds(interval), Some(on_tick), context, Some(finalize), &mut id)
         })
         .map(|_| Timer::adopt(id))
     }
@@ -197,11 +186,6 @@ impl Queue {
         checked(unsafe { sys::chime_queue_advance(self.0, nanoseconds(duration)) }).map(drop)
     }
 
-    /// As `advance`, up to a point in time.
-    pub fn advance_to(&self, deadline_ns: i64) -> Result<(), Error> {
-        checked(unsafe { sys::chime_queue_advance_to(self.0, deadline_ns) }).map(drop)
-    }
-
     /// Moves a virtual queue's time and runs nothing, as a sleeping machine would.
     pub fn jump(&self, duration: Duration) -> Result<(), Error> {
         checked(unsafe { sys::chime_queue_jump(self.0, nanoseconds(duration)) }).map(drop)
@@ -236,14 +220,9 @@ impl Queue {
         checked(unsafe { sys::chime_queue_run(self.0, sys::RUN_UNTIL_STOPPED) })
     }
 
-    /// Makes `run` or `wait` return.
+    /// Makes `run` return.
     pub fn stop(&self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_queue_stop(self.0) })
-    }
-
-    /// Waits until something is due on a host-driven queue. Runs nothing.
-    pub fn wait(&self, timeout: Duration) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_queue_wait(self.0, nanoseconds(timeout)) })
     }
 
     /// When a host-driven or virtual queue next has something to do; `None`: never.

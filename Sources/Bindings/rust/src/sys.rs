@@ -145,13 +145,11 @@ extern "C" {
     ) -> Status;
     pub fn chime_queue_now(queue: QueueId, now_ns: *mut i64) -> Status;
     pub fn chime_queue_advance(queue: QueueId, duration_ns: i64) -> Status;
-    pub fn chime_queue_advance_to(queue: QueueId, deadline_ns: i64) -> Status;
     pub fn chime_queue_jump(queue: QueueId, duration_ns: i64) -> Status;
     pub fn chime_queue_fd(queue: QueueId, fd: *mut i32) -> Status;
     pub fn chime_queue_get_stats(queue: QueueId, stats: *mut QueueStats) -> Status;
     pub fn chime_queue_next_deadline(queue: QueueId, deadline_ns: *mut i64) -> Status;
     pub fn chime_queue_poll_timeout(queue: QueueId, milliseconds: *mut i32) -> Status;
-    pub fn chime_queue_wait(queue: QueueId, timeout_ns: i64) -> Status;
     pub fn chime_queue_stop(queue: QueueId) -> Status;
     pub fn chime_queue_process(queue: QueueId, max: u32, count: *mut u32) -> Status;
     pub fn chime_queue_run(queue: QueueId, flags: u32) -> Status;
@@ -180,15 +178,6 @@ extern "C" {
     ) -> Status;
     pub fn chime_timer_every(
         queue: QueueId,
-        interval_ns: i64,
-        handler: Option<Handler>,
-        context: *mut c_void,
-        finalizer: Option<Function>,
-        timer: *mut TimerId,
-    ) -> Status;
-    pub fn chime_timer_after_every(
-        queue: QueueId,
-        first_delay_ns: i64,
         interval_ns: i64,
         handler: Option<Handler>,
         context: *mut c_void,

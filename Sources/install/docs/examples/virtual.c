@@ -1,5 +1,5 @@
 /*
- * Pages: chime_queue_advance chime_queue_advance_to chime_queue_jump chime_queue_now
+ * Pages: chime_queue_advance chime_queue_jump chime_queue_now
  * Output:
  *   tick 1 at 10 ms
  *   tick 2 at 20 ms, missed 0
@@ -23,7 +23,7 @@ int main(void) {
   if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
   if (CHIME_FAILED(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer))) return 1;
   chime_queue_advance(queue, 15 * CHIME_MILLISECOND); /* stops at each deadline */
-  chime_queue_advance_to(queue, 25 * CHIME_MILLISECOND);
+  chime_queue_advance(queue, 10 * CHIME_MILLISECOND);
   chime_queue_jump(queue, 30 * CHIME_MILLISECOND); /* as a machine that slept */
   chime_queue_advance(queue, 0);
   chime_queue_now(queue, &now);
