@@ -46,7 +46,8 @@ void *chime_map_emptied(size_t bytes) {
 bool chime_watch_forks(void) {
   uint32_t *watched = chime_map_emptied(chime_page_size());
   if (watched == 0) return false;
-  *watched = unwatched_mark;
+  /* Whoever loads the pointer reads this behind it. */
+  __atomic_store_n(watched, unwatched_mark, __ATOMIC_RELAXED);
   __atomic_store_n(&mark_of_chime, watched, __ATOMIC_RELEASE);
   return true;
 }

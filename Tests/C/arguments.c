@@ -216,11 +216,13 @@ TEST(kinds_and_classes_of_queues_are_checked) {
 /* By any thread, and whether anybody drains it or not. */
 TEST(a_main_queue_can_be_made_and_ended_anywhere) {
   chime_queue_t queue = UNTOUCHED;
-  if (chime_queue_main(NULL, &queue) == CHIME_ERROR_UNSUPPORTED) {
+  chime_status status = chime_queue_main(NULL, &queue);
+  if (status == CHIME_ERROR_UNSUPPORTED) {
     EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
     EXPECT_EQ(queue, UNTOUCHED);
     return;
   }
+  REQUIRE_OK(status);
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(p->finalized, 1);

@@ -16,6 +16,7 @@ TEST(a_deadline_of_each_clock_is_met) {
   for (size_t i = 0; i < sizeof offered / sizeof offered[0]; i++) {
     int64_t now, after;
     chime_queue_t queue = csuite_queue_with(t, offered[i].kind, &QUEUE_OPTIONS(.clock = offered[i].clock));
+    if (queue == 0) continue;
     REQUIRE_OK(chime_now(offered[i].clock, &now));
     EXPECT_BETWEEN(now_of(t, queue), now, now + 10 * CHIME_SECOND);
     int64_t due = now + 10 * CHIME_MILLISECOND;
@@ -37,7 +38,7 @@ TEST(sleep_until_is_never_early) {
   for (size_t i = 0; i < 3; i++) {
     int64_t now, after;
     REQUIRE_OK(chime_now(clocks[i], &now));
-    EXPECT_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
+    REQUIRE_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
     REQUIRE_OK(chime_now(clocks[i], &after));
     EXPECT_BETWEEN(after - now, 5 * CHIME_MILLISECOND, PATIENCE);
     EXPECT_OK(chime_sleep_until(clocks[i], INT64_MIN));

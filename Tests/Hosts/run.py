@@ -43,6 +43,14 @@ CALLS = ["timerfd_create", "timerfd_settime", "eventfd2", "epoll_create1", "epol
          "sched_getaffinity", "sched_setaffinity", "sched_getscheduler", "sched_setscheduler", "getpriority", "setpriority",
          "madvise", "clone3", "openat", "prlimit64", "getrandom", "set_robust_list"]
 
+# What a test itself does by a call that is refused.
+REFUSED = {
+    "fcntl": [("a_closed_descriptor_is_never_touched_again", "it looks by fcntl whether a descriptor is open")],
+    "prctl": [(f"{test}*", "it looks for a thread's name, which prctl sets") for test in (
+        "a_loop_of_chimes_own_runs_on_a_thread_of_its_own", "a_stop_ends_the_thread_of_a_loop_of_chimes_own",
+        "a_loop_of_chimes_own_may_be_released_in_a_callback", "release_ends_the_thread_also_when_a_callback_runs")],
+}
+
 HOSTS = [
     Host("plain", fast=False, says="none: what the suite is compared with"),
     Host("signals", within="signals", fast=True, skips=SIGNALS, says="SIGUSR2, with a handler, 1,000 times a second to every thread"),
@@ -82,6 +90,7 @@ def refusals():
         for error, errno in (("EPERM", 1), ("ENOSYS", 38)):
             for when in ("early", "late"):
                 yield Host(f"refused_{name}_{error}_{when}", within=f"refuse {number} {errno} {when}", status=True,
+                           skips=REFUSED.get(name, []),
                            says=f"the kernel refuses `{name}`, {error}, {when}")
 
 
