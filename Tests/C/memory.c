@@ -92,7 +92,7 @@ OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   int64_t resident = resident_kib();
   int64_t allocated = system_allocated_bytes();
   loop_rounds(t, stays, loops);
-  EXPECT_EQ(system_open_files(), files);
+  EXPECT(system_open_files() <= files); /* the pool's of a test before may have gone meanwhile */
   EXPECT_BETWEEN(system_allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
   if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_kib() - resident, -256 * 1024, 2 * 1024);
