@@ -37,11 +37,15 @@ def parts(text):
     yield part.strip()
 
 
+def has_long(text):
+    return re.search(r"\blong\b", text.replace("long long", "")) is not None
+
+
 def look(name, text, written):
     """A type as clang has it (text), and as the header has it (written)."""
     text = re.sub(r"__attribute__\(\([^()]*(\([^()]*\))?\)\)", "", text)
     text = re.sub(r"\b(const|volatile|restrict|_Nullable|_Nonnull|_Null_unspecified|__restrict)\b", "", text).strip()
-    if re.search(r"\blong\b", written):
+    if has_long(written):
         wrong.append(f"{name}: a long, in {written}")
     function = re.match(r"([^()]*?)\(\s*(?:\*|\^)?\s*\)\s*\((.*)\)$", text) or re.match(r"([^()]*?)\s*\((.*)\)$", text)
     if function:
@@ -90,13 +94,13 @@ def walk(node, file):
                         look(name, *type_of(argument))
         elif kind == "FieldDecl" and is_ours:
             text, written = type_of(inner)
-            if re.search(r"\blong\b", written):
+            if has_long(written):
                 wrong.append(f"a member {name}: a long, in {written}")
             if "(" in text:
                 look(name, text, written)
         elif kind == "TypedefDecl" and is_ours and not inner.get("isImplicit"):
             text, written = type_of(inner)
-            if re.search(r"\blong\b", written):
+            if has_long(written):
                 wrong.append(f"{name}: a long, in {written}")
             if "(" in text:
                 look(name, text, written)

@@ -199,7 +199,7 @@ func (q *Queue) Jump(duration time.Duration) error {
 
 // FD is the descriptor of a host-driven queue, to poll: readable when Process has something to do.
 func (q *Queue) FD() (int, error) {
-	var fd C.int32_t
+	var fd C.chime_waitable
 	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_fd(id, &fd) })
 	return int(fd), err
 }
