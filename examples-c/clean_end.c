@@ -53,7 +53,7 @@ int main(void) {
 
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before Chime's threads begin, which inherit it */
+  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* Chime's own threads block it anyway */
 
   CHECK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
   CHECK(chime_timer_every(queue, 20 * CHIME_MILLISECOND, on_tick, &log, NULL, &flusher));

@@ -423,7 +423,8 @@ typedef struct chime_schedule {
                         random part, uniform in 0 to jitter_ns, so that what many programs do at one interval does
                         not come at one moment. Grid, sequence, limit and the count of missed due times are those of
                         a timer without; scheduled_ns and the next deadline have the random part in them. A time of
-                        the grid is missed once its random part has passed, too */
+                        the grid is missed once its random part has passed, too. (The delay of a one-shot is yours to
+                        vary.) */
 } chime_schedule;
 
 /* chime_timer_options.flags */

@@ -14,8 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # What a program can do under an emulator, where it cannot start itself anew, case by case: as in Tests/Faults/Makefile.
 ENDING = ("handler_of_a_one_shot", "handler_of_a_repeating_timer", "finalizer", "destructor", "trace_of_a_callback")
 EACH = {
-    "callback_end": [f"{case}:{place}" for case in ENDING for place in (0, 2, 8, 12, 16)]
-    + ["function_of_sync:0", "function_of_sync:8", "enter:8"],
+    "callback_end": [f"{case}:{place}" for case in ENDING for place in (0, 2, 6, 10, 14)]
+    + ["function_of_sync:0", "function_of_sync:6", "enter:6"],
     "thread_end": ["who_made_it:0", "who_is_bound:0"],
     "fork": ["a_child_that_does_nothing:0", "in_a_handler:0", "in_a_handler:1", "descriptors:0"],
 }
