@@ -1,7 +1,7 @@
 /*
  * Quick start: a repeating timer on a queue of its own, stopped inside its own handler at the third tick.
  *
- * Build:  make (or cc quickstart.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib -o build/quickstart)
+ * Build:  make (or cc quickstart.c -o build/quickstart -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/quickstart
  *
  * Output:

@@ -76,10 +76,10 @@
  * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either. On Linux 4.14 and later a child is
  * noticed however it was made: by fork, _Fork, or a clone that copies the memory; before that, by fork alone.
  *
- * Stability. Version 1.0 freezes what this file declares. Limits (Sources/Chime/Chime.docc/Limits.md) says what stays
- * free, and which of two ways to write.
+ * Stability. Version 1.0 freezes what this file declares. Limits.md (beside the other guides of a release; in a clone
+ * Sources/Chime/Chime.docc) says what stays free, and which of two ways to write.
  *
- * What is not in this file is not API.
+ * What is not in chime.h or chime_run_loop.h is not API.
  */
 #ifndef CHIME_H
 #define CHIME_H

@@ -265,7 +265,8 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
 OWN_THREAD_TEST(what_has_ended_with_its_queue_is_known_until_its_place_is_used_again) {
   enum { QUEUES = 300, TIMERS = 40 };
   const uint64_t version = UINT64_C(1) << 26, place = version - 1;
-  uint64_t queues[QUEUES], timers[QUEUES][TIMERS], last = 0;
+  uint64_t *queues = csuite_memory(t, QUEUES * sizeof *queues), last = 0;
+  uint64_t(*timers)[TIMERS] = csuite_memory(t, QUEUES * sizeof *timers);
   int same = 0, known = 0, used_again = 0;
   for (int q = 0; q < QUEUES; q++) {
     REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queues[q]));

@@ -219,8 +219,11 @@ void storm_remember(storm *s, chime_timer_t released, dice *d) {
 void storm_call_nothing(storm *s, dice *d) {
   chime_timer_t timer = LOAD(s->remembered[roll_below(d, REMEMBERED)]);
   operation operation = some_operation(d);
+  uint32_t listed = releases(operation) ? storm_gone(s) : STALE;
   if (timer == 0) return;
+  /* One that has ended with its queue may still be inside its handler. */
+  if (s->queues_end && operation == RELEASE_AND_WAIT) listed |= MAY(TIMED_OUT) | MAY(ERROR_WOULD_DEADLOCK);
   /* [10] */
-  storm_lists(s, call(s, operation, timer, d), releases(operation) ? storm_gone(s) : STALE, rows[operation].name);
+  storm_lists(s, call(s, operation, timer, d), listed, rows[operation].name);
   LISTED(chime_timer_cancel(LOAD(s->reign)->queue), STALE); /* an id of another kind */
 }

@@ -203,9 +203,15 @@ def guides():
     for path in sorted((ROOT / "examples-c").iterdir()):
         name = path.name
         if path.suffix in (".c", ".cpp", ".h") or name == "loopback.py":
-            tree[f"share/doc/chime/examples/{name}"] = path.read_bytes()
+            tree[f"share/doc/chime/examples/{name}"] = built_with_pkg_config(path.read_text()).encode()
     tree["share/doc/chime/examples/README.md"] = linked("examples-c/README.md", "../").encode()
     return tree
+
+
+def built_with_pkg_config(example):
+    """An example whose comment says how it is built with an installed libchime, not in a clone."""
+    return re.sub(r"make \(or (c\S+ (?:-std=\S+ )?\S+) -o build/(\w+) -I\.\./include -Lbuild/lib -lchime(?: -pthread)?\s+(?:\* +)?-Wl,-rpath,build/lib\)",
+                  r"\1 -o \2 $(pkg-config --cflags --libs chime) -pthread", example)
 
 
 def linked(page, up):
@@ -230,6 +236,8 @@ def linked(page, up):
         return f"[{shown}]({os.path.normpath(place)}{'#' * bool(anchor)}{anchor})"
 
     text = (ROOT / page).read_text()
+    # Paths of a clone that are named in text, where a release has the file.
+    text = text.replace("`examples-c/", f"`{up}examples/").replace("`Sources/Chime/Chime.docc/", f"`{up}")
     # DocC's own links.
     text = re.sub(r"<doc:(\w+)>", lambda match: f"[{match[1]}]({match[1]}.md)" if f"{match[1]}.md" in GUIDES else match[1], text)
     return re.sub(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", link, text)

@@ -125,7 +125,8 @@ class Timers:
 
     async def ticks(self, schedule: Schedule) -> AsyncIterator[Tick]:
         """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks
-        that come while the body of the loop is busy are one tick, whose `missed` counts them."""
+        that come while the body of the loop is busy are one tick, whose `missed` counts them: its
+        `sequence` is the last one's."""
         waiting: Optional[Tick] = None
         changed: "Optional[asyncio.Future[None]]" = None
 
