@@ -25,19 +25,19 @@ let refusesWarnings = Context.environment["CHIME_WARNINGS"] == "errors"
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()] + (refusesWarnings ? [.treatAllWarnings(as: .error)] : [])
 let cSettings: [CSetting] = refusesWarnings ? [.treatAllWarnings(as: .error)] : []
 
-// Tests/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own. The files of the
+// Tests/Threads/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own. The files of the
 // seam between the two are then in the core's module.
 let interleaves = Context.environment["CHIME_INTERLEAVINGS"] != nil
 let core = Target.target(
-  name: "ChimeCore", dependencies: ["CPlatform"], path: interleaves ? "Tests/Interleavings/Core" : nil,
+  name: "ChimeCore", dependencies: ["CPlatform"], path: interleaves ? "Tests/Threads/Interleavings/Core" : nil,
   swiftSettings: interleaves ? [.define("CHIME_INTERLEAVINGS")] : swiftSettings)
 let interleavings: [Target] =
   !interleaves
   ? []
   : [
-    .target(name: "CCoroutines", path: "Tests/Interleavings/Coroutines"),
+    .target(name: "CCoroutines", path: "Tests/Threads/Interleavings/Coroutines"),
     .executableTarget(
-      name: "ChimeInterleavings", dependencies: ["ChimeCore", "CCoroutines"], path: "Tests/Interleavings/Runner",
+      name: "ChimeInterleavings", dependencies: ["ChimeCore", "CCoroutines"], path: "Tests/Threads/Interleavings/Runner",
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ]
 
@@ -64,20 +64,20 @@ let package = Package(
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore", "CPlatform"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime-c.so")),
     .target(
-      name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Support",
+      name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Unit/Support",
       swiftSettings: swiftSettings),
     .testTarget(
       name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeTestSupport"],
-      path: "Tests/Core",
+      path: "Tests/Unit/Core",
       swiftSettings: swiftSettings),
     .testTarget(
       name: "ChimeTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
-      path: "Tests/API",
+      path: "Tests/Unit/API",
       swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",
       exclude: [
-        "Makefile", "Spin", "Swift", "arguments.c", "world.c", "world.h", "corpus", "corpus.py",
+        "Makefile", "Swift", "arguments.c", "world.c", "world.h", "corpus", "corpus.py",
         "coverage.py", "standalone",
       ], cSettings: [.headerSearchPath("../../include")]),
     .testTarget(
@@ -86,7 +86,7 @@ let package = Package(
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/C",
       // Those two include a header that the Makefile generates.
-      exclude: ["Makefile", "Swift", "each_function.c", "headers", "ids.c", "standalone"],
+      exclude: ["Makefile", "Misuse", "Swift", "each_function.c", "headers", "ids.c", "standalone"],
       cSettings: [.headerSearchPath("../../include")]),
     .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC", "ChimeTestSupport"], path: "Tests/C/Swift"),
   ] + interleavings,

@@ -2,7 +2,7 @@
 
 1. Swift outside ChimeCore/Platform names no function, type or constant of libc's but those of C itself (malloc, strlen, ...):
    in Chime's Swift a name with an underscore, or all in capitals, is one of C; the names without either are in a list.
-2. ChimeCore has no #if but for its checks and one for Tests/Interleavings, and no module has one that asks for a system.
+2. ChimeCore has no #if but for its checks and one for Tests/Threads/Interleavings, and no module has one that asks for a system.
 3. In CPlatform a file NAME_linux.c, NAME_darwin.c or NAME_windows.c is that system's alone, and there is one for each system;
    NAME_posix.c is for all but Windows, which has a NAME_windows.c then. Only the files listed here choose between systems. A
    system's own headers are included in its own files only, POSIX's in NAME_posix files and those of systems that have them.

@@ -23,7 +23,7 @@ prepare() {
     swift) swift build --build-tests --package-path .. ;;
     csuite) make -C C build/csuite LIB="$lib" ;;
     faults) make -C Faults all LIB="$lib" ;;
-    storms) make -C Storms all LIB="$lib" ;;
+    storms) make -C Threads/Storms all LIB="$lib" ;;
     fuzz) make -C Model replay LIB="$lib" ;;
     *) echo "no such part: $1"; return 1 ;;
   esac
@@ -34,7 +34,7 @@ run() {
     swift) ../.ci/watched.sh 3000 "$tests" --testing-library swift-testing ;; # swift test has one at a time
     csuite) make -C C run LIB="$lib" ;;
     faults) make -C Faults run LIB="$lib" ;;
-    storms) make -C Storms quick LIB="$lib" ;;
+    storms) make -C Threads/Storms quick LIB="$lib" ;;
     fuzz) make -C Model replay LIB="$lib" ;;
   esac
 }

@@ -54,7 +54,7 @@ for example in "$@"; do
   verdict "$example" "$out/expected" "$out/$example"
 done
 
-# A DLL has no SONAME and no versions: Tests/Windows looks at it.
+# A DLL has no SONAME and no versions: Tests/Systems/Windows looks at it.
 if [ -n "$EXE" ]; then
   echo "$passed passed, $failed failed"
   [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 /*
  * bound_storm.c - the thread that a host-driven queue is bound to changes a timer at the moment at which another thread does:
- * neither change is lost. Promises 1 and 2. (All interleavings: Tests/Interleavings, the pairs of calls.)
+ * neither change is lost. Promises 1 and 2. (All interleavings: Tests/Threads/Interleavings, the pairs of calls.)
  */
 #include "harness.h"
 

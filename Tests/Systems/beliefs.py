@@ -68,8 +68,8 @@ def names():
 
     found = {
         "csuite": in_files(r"\b[A-Z_]*(?:TEST|TIMELINE)[A-Z_]*\((\w+)", *sources("C")) | {"*"},
-        "storms": in_files(r"\bTEST[A-Z_]*\((\w+)", *sources("Storms")) | {"*"},
-        "faults": in_files(r'\{"(\w+)", \w+, ', "Windows/faults.c"),
+        "storms": in_files(r"\bTEST[A-Z_]*\((\w+)", *sources("Threads/Storms")) | {"*"},
+        "faults": in_files(r'\{"(\w+)", \w+, ', "Systems/Windows/faults.c"),
         "loads": {"loads"},
         "seeds": {"*"},
         "queues": in_files(r"\bTEST_ON\(\w+, (\w+),", "C/harness.h"),

@@ -9,7 +9,7 @@ import Testing
 ///
 /// The tests of the main queue are left to the standalone program, as they need the process's main thread. With a
 /// fiftieth of the rounds unless `CSUITE_SCALE` says otherwise: all of them are for the program, against the library that
-/// users get, and which thread meets which other `Tests/Interleavings` decides.
+/// users get, and which thread meets which other `Tests/Threads/Interleavings` decides.
 @Suite(.serialized) struct CSuiteTests {
   /// A test of the C suite.
   struct Case: CustomTestStringConvertible, Sendable {

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Breaks each line of table.py in a scratch copy of the tree, runs the tests that are to go red, and writes RECORD.md.
+
+    mutations.py [NAME...]      some mutations; else all that have no result yet
+    mutations.py --check        only looks whether each piece of text is still there once
+
+Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
+builds serve all. Results stand in build/results; one that is there is not made again, unless the mutation, or AGAIN=1,
+asks for it. Ends with 1 when a mutation is green, or when a test is red without any.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import table
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+BUILD = HERE / "build"
+RESULTS = BUILD / "results"
+CORE = pathlib.Path("Sources/ChimeCore")
+LONGEST = int(os.environ.get("LONGEST", "60"))  # seconds for one run of tests: those that hang are red
+
+SWITCH_IN_C = """
+#include <stdlib.h>
+static inline int chime_mutation(void) {
+  static int number = -1;
+  if (number < 0) {
+    const char *text = getenv("CHIME_MUTATION");
+    number = text == NULL ? 0 : atoi(text);
+  }
+  return number;
+}
+"""
+SWITCH_IN_SWIFT = """internal import CPlatform
+
+@inline(never)
+package func isBroken(_ mutation: Int32) -> Bool { chime_mutation() == mutation }
+"""
+
+
+def apply(text, mutation, number):
+    """Gives the changed files, or None when a piece of text is not there once."""
+    changed = dict(text)
+    for path, old, new in mutation.edits:
+        before = changed.get(path) or (ROOT / CORE / path).read_text()
+        if before.count(old) != 1:
+            return None
+        changed[path] = before.replace(old, new.replace("BROKEN", f"isBroken({number})" if path.endswith(".swift") else f"(chime_mutation() == {number})"))
+    return changed
+
+
+def not_there(mutation):
+    """The pieces of text that are not in their file once, as (path, text, how often)."""
+    found = []
+    for path, old, _ in mutation.edits:
+        file = ROOT / CORE / path
+        count = file.read_text().count(old) if file.exists() else 0
+        if count != 1:
+            found.append((path, old, count))
+    return found
+
+
+def layers(mutations):
+    """Sets of mutations that can be built together, each with its files."""
+    made = []
+    lines = [
+        f"{mutation.name}: {count} times in {path}: {old!r}"
+        for mutation in mutations
+        for path, old, count in not_there(mutation)
+    ]
+    if lines:
+        sys.exit("\n".join(lines))
+    for mutation in mutations:
+        number = table.ALL.index(mutation) + 1
+        if apply({}, mutation, number) is None:
+            sys.exit(f"{mutation.name}: its text is not there once in {', '.join(e[0] for e in mutation.edits)}")
+        for layer in made:
+            files = apply(layer["files"], mutation, number)
+            if files is not None:
+                layer["files"] = files
+                layer["mutations"].append(mutation)
+                break
+        else:
+            made.append({"files": apply({}, mutation, number), "mutations": [mutation]})
+    return made
+
+
+def run(command, log, cwd=None, environment=None, limit=3600):
+    """True when the command ends with 0 in time. What it prints is added to the log."""
+    with open(log, "ab") as output:
+        output.write(f"\n$ {' '.join(map(str, command))} {environment or ''}\n".encode())
+        output.flush()
+        process = subprocess.Popen(
+            command, cwd=cwd, stdout=output, stderr=output, env={**os.environ, **(environment or {})},
+            start_new_session=True)
+        try:
+            return process.wait(limit) == 0
+        except subprocess.TimeoutExpired:
+            output.write(f"*** hangs: ended after {limit} s\n".encode())
+            # The whole session: swift test puts what it runs into a process group of its own.
+            subprocess.run(["pkill", "-KILL", "-s", str(process.pid)])
+            process.wait()
+            return False
+
+
+def copy(scratch, files):
+    """The tree as it is, with the mutated files. What is the same keeps its time, so that builds go on."""
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+        capture_output=True, text=True).stdout.split("\n")
+    wanted = {}
+    for name in filter(None, listed):
+        path = ROOT / name
+        if path.is_symlink():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / name).unlink(missing_ok=True)
+            (scratch / name).symlink_to(os.readlink(path))
+        elif path.is_file():
+            wanted[name] = path.read_bytes()
+    for path, text in files.items():
+        wanted[os.path.normpath(CORE / path)] = text.encode()
+    header = "Sources/CPlatform/include/platform.h"
+    text = wanted[header].decode()
+    end = text.rindex("#endif")
+    wanted[header] = (text[:end] + SWITCH_IN_C + text[end:]).encode()
+    wanted[str(CORE / "Broken.swift")] = SWITCH_IN_SWIFT.encode()
+    # What the tree does not have any more goes.
+    for path in scratch.glob("*/**/*") if scratch.exists() else []:
+        name = str(path.relative_to(scratch))
+        if path.suffix in (".swift", ".c", ".h") and name not in wanted and "build" not in name and path.is_file() \
+                and path.resolve() == path.absolute():
+            path.unlink()
+    for name, content in wanted.items():
+        target = scratch / name
+        if target.is_file() and target.read_bytes() == content:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        shutil.copymode(ROOT / name, target) if (ROOT / name).exists() else None
+
+
+class Suites:
+    """The built tests of one scratch copy."""
+
+    def __init__(self, scratch, number):
+        self.scratch, self.log = scratch, BUILD / f"build{number}.log"
+        self.lib = scratch / "Sources/build/lib"
+        self.built, self.green = set(), {}
+
+    def need(self, suite):
+        if suite in self.built:
+            return
+        begun = time.time()
+        tests = self.scratch / "Tests"
+        commands = {
+            "library": [["make", "-C", self.scratch / "Sources"]],
+            "csuite": [["make", "-C", tests / "C", "build/csuite", f"LIB={self.lib}"]],
+            "refused": [["make", "-C", tests / "Faults", "refusing"]],
+            "storms": [["make", "-C", tests / "Threads/Storms", "all", f"LIB={self.lib}"]],
+            "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
+            "model": [["make", "-C", tests / "Model", "build/seeds", f"LIB={self.lib}"]],
+            "interleavings": [["make", "-C", tests / "Threads/Interleavings", "build"]],
+            "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
+        }
+        if suite in ("csuite", "storms", "faults", "model"):
+            self.need("library")
+        if suite == "refused":
+            self.need("csuite")
+        for command in commands[suite]:
+            if not run(command, self.log):
+                sys.exit(f"{suite} does not build: {self.log}")
+        self.built.add(suite)
+        print(f"  {suite}: built in {time.time() - begun:.0f} s", flush=True)
+
+    def command(self, suite, names):
+        tests = self.scratch / "Tests"
+        if suite in ("csuite", "refused", "storms"):
+            program = tests / ("Threads/Storms/build/storms" if suite == "storms" else "C/build/csuite")
+            listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+            chosen = [test for test in listed if any(test.startswith(name) for name in names)]
+            missing = [name for name in names if not any(test.startswith(name) for test in listed)]
+            if missing:
+                sys.exit(f"there is no test that begins with {missing}")
+            return [program] + chosen
+        if suite == "faults":
+            return [tests / "Faults/build" / names[0], *names[1:]]
+        if suite == "model":
+            return [tests / "Model/build/seeds", "20", "100000"]
+        if suite == "interleavings":
+            return [self.scratch / ".build-interleavings/release/ChimeInterleavings", "short"]
+        return ["swift", "test", "--skip-build", "--package-path", self.scratch, "--filter", "|".join(names)]
+
+    def try_tests(self, suite, names, environment, number, log):
+        """Whether all were green, with mutation `number` switched on."""
+        self.need(suite)
+        common = {"CHIME_MUTATION": str(number), "CSUITE_PATIENCE": "20", "STORM_SECONDS": "5",
+                  "SWIFT_BACKTRACE": "enable=no", "CSUITE_SCALE": "20", **environment}
+        if suite == "refused":
+            common["LD_PRELOAD"] = str(self.scratch / "Tests/Faults/build/librefusing.so")
+        if suite != "interleavings":
+            return run(self.command(suite, names), log, cwd=self.scratch / "Tests" / "Faults", environment=common,
+                       limit=LONGEST)
+        return all([run(self.command(suite, ()), log, environment={**common, "ONLY": name}, limit=LONGEST)
+                    for name in names])
+
+    def is_green(self, suite, names, environment):
+        """The same with no mutation: else a red says nothing."""
+        key = (suite, names, tuple(sorted(environment.items())))
+        if key not in self.green:
+            self.green[key] = self.try_tests(suite, names, environment, 0, BUILD / "green.log")
+        return self.green[key]
+
+
+def reds(log):
+    """What a log names as red: tests, cases, scenarios."""
+    found = []
+    for line in log.read_text(errors="replace").split("\n"):
+        words = line.split()
+        if line.startswith("FAILED ") and len(words) > 1:
+            name = " ".join(words[1:3]).rstrip(":") if "/" not in words[1] and words[2:3] and words[1].islower() and "_" not in words[1] else words[1].rstrip(":")
+        elif line.startswith("✘ Test ") and "(" in line:
+            name = line[7:].split("(")[0]
+        elif line.startswith("RED ") or " RED " in line[:40]:
+            name = line.split("RED ", 1)[1].split(":")[0][:70]
+        elif "hangs" in line and line.startswith("***"):
+            name = "hangs"
+        elif "does not end" in line or "takes longer" in line:
+            name = "hangs"
+        else:
+            continue
+        if name not in found:
+            found.append(name)
+    return found
+
+
+def key_of(mutation):
+    return hashlib.sha256(repr((mutation.edits, mutation.runs)).encode()).hexdigest()
+
+
+def result_of(mutation):
+    path = RESULTS / f"{mutation.name}.json"
+    if not path.exists():
+        return None
+    result = json.loads(path.read_text())
+    return result if result["key"] == key_of(mutation) else None
+
+
+def write_record():
+    lines = ["# Lines broken on purpose", "",
+             "Written by `make -C Tests/Benchmarks/Mutations`: each line below was broken in a scratch copy, and the tests that",
+             "are to notice it were run. What went red is named: C suite and Storms by test, Faults by program and",
+             "case, Interleavings by scenario, Swift tests by function.", "",
+             "| promise | where | what was changed | went red |", "| --- | --- | --- | --- |"]
+    record = (HERE / "RECORD.md").read_text().split("\n")
+    for mutation in table.ALL:
+        result = result_of(mutation)
+        row = f"| {mutation.promise} | `{mutation.where}` | {mutation.what} | "
+        if result is None:
+            # What was recorded where there are no results in build.
+            seen = next((line[len(row):-2] for line in record if line.startswith(row)), "not run yet")
+        elif not result["red"]:
+            seen = "**nothing**"
+        else:
+            names = [f"`{name}`" if name != "hangs" else name for name in result["names"][:3]]
+            more = len(result["names"]) - 3
+            seen = ", ".join(names) + (f", {more} more" if more > 0 else "") if names else "ends by a signal"
+            if result.get("suites", {}).get("model"):
+                seen += "; the model"
+            green = [suite for suite, is_red in result.get("suites", {}).items() if not is_red]
+            if result["red"] and green:
+                seen += f" (not: {', '.join(green)})"
+        lines.append(f"{row}{seen} |")
+    (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
+
+
+def main():
+    names = [name for name in sys.argv[1:] if not name.startswith("-")]
+    chosen = [m for m in table.ALL if not names or m.name in names]
+    if not os.environ.get("AGAIN") and not names:
+        chosen = [m for m in chosen if result_of(m) is None]
+    made = layers(chosen)
+    if "--check" in sys.argv:
+        print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once")
+        return 0
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    bad = 0
+    for number, layer in enumerate(made):
+        scratch = BUILD / f"scratch{number}"
+        print(f"build {number + 1} of {len(made)}, for {len(layer['mutations'])} mutations", flush=True)
+        copy(scratch, layer["files"])
+        suites = Suites(scratch, number)
+        for mutation in layer["mutations"]:
+            begun = time.time()
+            log = RESULTS / f"{mutation.name}.log"
+            log.write_text("")
+            verdicts = {}
+            for suite, tests, environment in mutation.runs:
+                if not suites.is_green(suite, tests, environment):
+                    print(f"{mutation.name}: red without a mutation: {suite} {tests}; see build/green.log", flush=True)
+                    bad += 1
+                    continue
+                red = not suites.try_tests(suite, tests, environment, table.ALL.index(mutation) + 1, log)
+                verdicts[suite] = verdicts.get(suite, False) or red
+            red = any(verdicts.values())
+            result = {"key": key_of(mutation), "red": red, "suites": verdicts, "names": reds(log), "seconds": round(time.time() - begun)}
+            (RESULTS / f"{mutation.name}.json").write_text(json.dumps(result))
+            bad += not red
+            print(f"{mutation.name}: {'red: ' + ', '.join(result['names'][:3]) if red else 'GREEN'}, "
+                  f"{result['seconds']} s", flush=True)
+            write_record()
+    print(f"{sum(1 for m in table.ALL if result_of(m))} of {len(table.ALL)} have a result; {bad} to look at")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

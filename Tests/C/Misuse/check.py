@@ -1,0 +1,140 @@
+"""Runs each program here, reads its trace, has gdb look at it, and compares all with the table in Troubleshooting.md.
+
+    check.py BUILD [--table]
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parents[2]
+build = pathlib.Path(sys.argv[1]).resolve()
+page = root / "Sources/Chime/Chime.docc/Troubleshooting.md"
+HEADING = "| mistake | what the calls answer | `chime_timer_explain` | `chime_queue_dump` | the trace | gdb, `chime-dump` |"
+
+# In the order of the table.
+PROGRAMS = {
+    "slow_handler": "a handler that is too slow; another timer of its queue",
+    "forgotten_suspend": "a timer suspended and forgotten",
+    "released_id": "an id used after its release",
+    "size_unset": "a structure without its `size`",
+    "wrong_thread": "a bound queue driven by another thread",
+    "undrained_host": "a host-driven queue that nobody processes",
+    "undrained_main": "a main queue that nobody drains",
+    "nobody_holds": "C++: a timer that nobody holds",
+    "milliseconds": "a delay in milliseconds, without its unit",
+    "interval": "an interval in milliseconds, without its unit",
+    "unloaded": "a plugin unloaded without shutdown: it crashes",
+}
+
+
+def run(name, trace, *before):
+    environment = {**os.environ, "CHIME_TRACE": str(trace), "MISUSE_PLUGIN": str(build / "plugin.so")}
+    if before:
+        environment |= {"MISUSE_DEBUGGER": "1"}
+    return subprocess.run([*before, build / name], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def plain(text):
+    """Without what differs from run to run."""
+    text = re.sub(r"timer \d{10,}|(?<=\()\d{10,}(?=\))|(?<=thread )\d+", lambda found: "timer …" if found[0][0] == "t" else "…", text)
+    return re.sub(r"(was (?:due|suspended)|, due(?: in)?|processed) [\d.]+ (?:ns|us|ms|s|min)\b", r"\1 …", text)
+
+
+def cell(lines):
+    if lines is None:
+        return None
+    return "; ".join(line.replace("|", "\\|") for line in lines) or "–"
+
+
+def timers(lines):
+    """The lines of timers, without the ids; how many ticks there were until then does not matter."""
+    found = [re.sub(r"^timer \S+ ", "", plain(line)) for line in lines if line.startswith("timer ")]
+    return [re.sub(r"(every .*), \d+ ticks", r"\1, … ticks", line) for line in found] or ["no line"]
+
+
+def of_trace(path, crashes):
+    """What there is on the track of each timer."""
+    tracks, names = {}, {}
+    for event in json.loads(path.read_text())["traceEvents"]:
+        track = event["pid"], event["tid"]
+        if event["ph"] == "M":
+            names[track] = event["args"]["name"]
+        elif event["tid"] and event["ph"] in "iBE":
+            events = tracks.setdefault(track, [])
+            what = {"E": "its end"}.get(event["ph"]) or event["name"]
+            if not (crashes and what in events):
+                events.append(what)
+    # Two threads that report may do so in either order.
+    order = "created activated suspended released finished tick".split()
+    place = {event: position for position, event in enumerate(order)}
+    for events in tracks.values():
+        events.sort(key=lambda event: place.get(event, len(order)))
+    found = [f'"{names[track]}": {", ".join(events)}' for track, events in tracks.items()]
+    return found or ["nothing"]
+
+
+def row(name):
+    with tempfile.TemporaryDirectory() as directory:
+        trace = pathlib.Path(directory) / "trace.json"
+        done = run(name, trace)
+        crashes = name == "unloaded"
+        assert done.returncode == (-11 if crashes else 0), (name, done)
+        said = {"answer": [], "explain": [], "dump": []}
+        for line in done.stdout.splitlines():
+            what, text = line.split(": ", 1)
+            said[what].append(text)
+        traced = of_trace(trace, crashes)
+        dump = ["–"] if crashes else timers(said["dump"])
+        in_gdb = gdb(name, trace, crashes, dump)
+    answers = [re.sub(r"^(\w+) (\w+)", r"`\1`: `\2`", plain(answer)) for answer in said["answer"]]
+    explained = [re.sub(r"^CHIME_\w+$", r"`\g<0>`", plain(text)) for text in said["explain"]]
+    return [PROGRAMS[name], *map(cell, (answers, explained, dump, traced, in_gdb))]
+
+
+def gdb(name, trace, crashes, dump):
+    if shutil.which("gdb") is None:
+        return None
+    done = run(name, trace, "gdb", "-q", "-batch", "-iex", "set debuginfod enabled off",
+               "-x", root / "Sources/install/chime.gdb", "-ex", "run", "-ex", "chime-dump")
+    if "not permitted" in done.stderr:
+        return None
+    assert crashes or "SIGTRAP" in done.stdout, done
+    found = timers(done.stdout.splitlines())
+    if found == dump:
+        return ["as the dump"]
+    if crashes:
+        assert re.search(r"SIGSEGV.*\n(\[.*\n)*0x\w+ in \?\? \(\)", done.stdout), done
+        # It depends on gdb how late the next tick is meanwhile.
+        late = r"due (?:in …|… ago)(.*?)(?:, \d+ missed while its handler runs|, its handler runs)"
+        return ["SIGSEGV in ??", *(re.sub(late, r"due …\1, its handler runs", line) for line in found)]
+    return found
+
+
+wanted = {}
+rows = page.read_text().partition(HEADING)[2].partition("\n\n")[0].splitlines()[2:]
+for line in rows:
+    cells = [text.strip() for text in re.split(r"(?<!\\)\|", line)[1:-1]]
+    wanted[cells[0]] = cells
+assert {p.stem for p in here.glob("*.c*")} - {"plugin"} - {"check"} == set(PROGRAMS), "a program is not in the table"
+wrong = 0
+if sys.argv[2:]:
+    print(HEADING, "| --- | --- | --- | --- | --- | --- |", sep="\n")
+for name in PROGRAMS:
+    found = row(name)
+    if sys.argv[2:]:
+        print(f"| {' | '.join(found)} |")
+        continue
+    without_gdb = found[-1] is None or found[-1] == "–"
+    expected = wanted.get(found[0], [])
+    if found[: -1 if without_gdb else None] != expected[: -1 if without_gdb else None]:
+        wrong += 1
+        print(f"{name} says\n  {found}\nand {page.name}\n  {expected}")
+    else:
+        print(f"ok {name}{': gdb left out, ptrace is not permitted' if without_gdb else ''}")
+sys.exit(wrong > 0)

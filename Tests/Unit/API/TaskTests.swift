@@ -1,0 +1,359 @@
+import Chime
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors, retries;
+/// and the exactness of virtual time, once each (ten thousand times: Tests/Unit/VirtualTime).
+@Suite(.timeLimit(.minutes(10))) struct TaskTests {
+  let queue: VirtualTimerQueue
+  let clock: TimerQueueClock
+  let log = Log<String>()
+
+  init() throws {
+    queue = try VirtualTimerQueue()
+    clock = queue.clock
+  }
+
+  private var now: Int64 { queue.now.nanoseconds / 1_000_000 }
+
+  actor Model {
+    var ticks: [UInt64] = []
+    func add(_ sequence: UInt64) { ticks.append(sequence) }
+  }
+
+  // MARK: Handlers
+
+  @Test func aHandlerOnAnActorUsesItsStateAndEndsWithIt() async throws {
+    var model: Model? = Model()
+    let timer = try queue.schedule(every: .seconds(1), on: try #require(model)) { model, tick in
+      model.add(tick.sequence)
+    }
+    let once = try queue.schedule(after: .seconds(2), on: try #require(model)) { model, _ in model.add(100) }
+    try await queue.advance(by: .seconds(3))
+    #expect(await model?.ticks == [1, 2, 100, 3] && once.state == .finished)
+    model = nil
+    #expect(timer.state == .cancelled)
+  }
+
+  @Test func asynchronousHandlersNeverOverlapAndCountWhatTheyMissed() async throws {
+    let (clock, log) = (clock, log)
+    let timer = try queue.schedule(every: .seconds(1)) { tick in
+      log.add("begin \(tick.sequence), missed \(tick.missed)")
+      try? await clock.sleep(for: .milliseconds(2500))
+      log.add("end \(tick.sequence)")
+    }
+    try await queue.advance(by: .seconds(6))
+    // At 1 s; at 3.5 s, after 2 and 3; at 6 s after 4, 5 and 6.
+    #expect(
+      log.all == [
+        "begin 1, missed 0", "end 1", "begin 3, missed 1", "end 3", "begin 6, missed 2",
+      ])
+    timer.invalidate()  // cancels the call that sleeps
+    try await queue.run()
+    #expect(log.all.last == "end 6" && now == 6000)
+  }
+
+  @Test func tasksRunOnAQueueInTurnWithItsHandlers() async throws {
+    let queue = try TimerQueue(label: "executor")
+    let executor = queue.executor
+    let inside = Counter()
+    await withTaskExecutorPreference(executor) {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<100 {
+          group.addTask {
+            #expect(inside.add() == 1)
+            inside.add(-1)
+            await Task.yield()
+          }
+        }
+      }
+    }
+    try queue.shutdown()
+    let after = await withTaskExecutorPreference(executor) { 7 }
+    #expect(after == 7)
+  }
+
+  // MARK: Retries
+
+  @Test func retriesWaitLongerEachTimeAndNeverQuiteTheSame() async throws {
+    let delays = Array(Backoff(from: .seconds(1), upTo: .seconds(5), jitter: 0).prefix(5))
+    #expect(delays == [.seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)])
+    for (delay, most) in zip(Backoff(from: .seconds(1), upTo: .seconds(5)), delays) {
+      #expect(delay <= most && delay >= most / 2)
+    }
+    struct Unavailable: Error {}
+    let (queue, log) = (queue, log)
+    let task = Task {
+      try await queue.retry(attempts: 3, backoff: Backoff(from: .seconds(1), jitter: 0)) { attempt in
+        log.add("\(attempt) at \(queue.now.nanoseconds / 1_000_000_000)")
+        throw Unavailable()
+      }
+    }
+    try await queue.run()
+    await #expect(throws: Unavailable.self) { try await task.value }
+    #expect(log.all == ["1 at 0", "2 at 1", "3 at 3"])
+  }
+
+  @Test func jitterMovesEachTickAndNotTheGrid() throws {
+    let ticks = Log<Int64>()
+    let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(2))) { ticks.add($0.actual.nanoseconds) }
+    try queue.advanceTimers(by: .seconds(1000 + 2))
+    let late = ticks.all.enumerated().map { $1 - Int64($0 + 1) * 10_000_000_000 }
+    #expect(late.count == 100 && late.allSatisfy { 0...2_000_000_000 ~= $0 } && Set(late).count > 90)
+    timer.cancel()
+    try queue.advanceTimers(by: .seconds(100))
+    #expect(ticks.count == 100)
+    for jitter in [Duration.seconds(-1), .nanoseconds(1_000_000_001)] {
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), jitter: jitter) }
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), from: queue.now, jitter: jitter) }
+    }
+    let whole = try Schedule.every(.seconds(1), jitter: .seconds(1))
+    #expect(whole.longestJitter == .seconds(1) && "\(whole)" == "every 1.0 seconds, jitter 1.0 seconds")
+  }
+
+  @Test func aTickWithJitterKnowsItsTimerAndItsPlace() throws {
+    let places = Log<UInt64>()
+    let timer = try queue.schedule(.every(.seconds(1), jitter: .seconds(1), limit: 4)) { tick in
+      places.add(tick.sequence)
+      #expect(tick.isCurrent && tick.scheduled == tick.actual && tick.missed == 0)
+    }
+    try queue.advanceTimers(by: .seconds(10))
+    #expect(places.all == [1, 2, 3, 4] && timer.state == .finished)
+  }
+
+  /// Promise 7, where the next deadline of every tick is another: what one thread has cancelled, suspended or moved stays
+  /// so, however many ticks another thread runs meanwhile.
+  @Test func noTickWithJitterUndoesWhatAnotherThreadDecides() async throws {
+    let queue = try TimerQueue()
+    let schedule = try Schedule.every(.microseconds(20), jitter: .microseconds(5))
+    let hourly = try Schedule.every(.seconds(3600))
+    for round in 0..<3000 {
+      let timer = try queue.schedule(schedule) { _ in }
+      if round % 8 == 0 { try await Task.sleep(for: .microseconds(round % 200)) }
+      switch round % 3 {
+      case 0:
+        timer.cancel()
+        #expect(timer.state == .cancelled)
+      case 1:
+        timer.suspend()
+        #expect(timer.state == .suspended)
+      default:
+        try timer.reschedule(hourly)
+        #expect(timer.nextDeadline.map { $0 > queue.now.advanced(by: .seconds(3000)) } == true)
+      }
+      let generation = timer.generation
+      if round % 16 == 0 { try await Task.sleep(for: .microseconds(100)) }
+      #expect(timer.generation == generation && timer.state == [.cancelled, .suspended, .running][round % 3])
+    }
+  }
+
+  @Test func theSeedOfAQueueDecidesWhenTicksWithJitterCome() throws {
+    func ticks(_ queue: VirtualTimerQueue) throws -> [TimerInstant] {
+      let ticks = Log<TimerInstant>()
+      let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(10))) { ticks.add($0.actual) }
+      try queue.advanceTimers(by: .seconds(1010))
+      timer.cancel()
+      return ticks.all
+    }
+    let first = try ticks(VirtualTimerQueue(seed: 1))
+    #expect(try first.count == 100 && first == ticks(VirtualTimerQueue(seed: 1)))
+    #expect(try first != ticks(VirtualTimerQueue(seed: 2)))
+  }
+
+  @Test func aBackoffKeepsItsBoundsAndRepeatsWithItsGenerator() {
+    struct Counter: RandomNumberGenerator, Sendable {
+      var state: UInt64
+      mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        return state
+      }
+    }
+    for factor in [1e30, .infinity, .greatestFiniteMagnitude] {
+      let delays = Array(Backoff(from: .seconds(1), factor: factor, upTo: .seconds(9), jitter: 0).prefix(3))
+      #expect(delays == [.seconds(1), .seconds(9), .seconds(9)])
+    }
+    let longest = Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999)
+    for delay in Backoff(from: .seconds(1), factor: 1e30, upTo: longest).prefix(5) {
+      #expect(delay >= .milliseconds(500))
+    }
+    #expect(Array(Backoff(from: .zero, factor: .infinity).prefix(2)) == [.zero, .zero])
+    #expect(Array(Backoff(from: .seconds(1), upTo: .seconds(-1)).prefix(2)) == [.zero, .zero])
+    func delays(_ seed: UInt64) -> [Duration] {
+      Array(Backoff(from: .seconds(1), using: Counter(state: seed)).prefix(10))
+    }
+    #expect(delays(1) == delays(1) && delays(1) != delays(1 << 60))
+  }
+
+  // MARK: Triggered actions
+
+  /// A trigger at each of the times, in milliseconds, and when the action ran.
+  private func actions(_ triggers: [Int64], _ trigger: () -> Void) throws -> [String] {
+    for time in triggers {
+      try queue.advanceTimers(by: .milliseconds(time - now))
+      trigger()
+    }
+    try queue.advanceTimers(by: .seconds(10))
+    return log.take()
+  }
+
+  struct Edges: Sendable {
+    let leading: Bool
+    let trailing: Bool
+  }
+
+  static let debounces: [(Edges, [String])] = [
+    (Edges(leading: false, trailing: true), ["500", "1300"]), (Edges(leading: true, trailing: false), ["0", "1000"]),
+    (Edges(leading: true, trailing: true), ["0", "500", "1000"]),
+  ]
+
+  @Test(arguments: debounces) func aDebouncedActionRunsWhenItIsQuiet(_ edges: Edges, _ expected: [String]) throws {
+    let search = try TriggeredAction(
+      debounce: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+    ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
+    #expect(try actions([0, 100, 200, 1000]) { search.trigger() } == expected)
+    #expect(!search.isPending)
+    search.trigger()
+    #expect(search.isPending)
+    search.cancel()
+    #expect(try actions([]) {} == [] && !search.isPending)
+  }
+
+  static let throttles: [(Edges, [String])] = [
+    (Edges(leading: true, trailing: true), ["0", "300", "1000"]),
+    (Edges(leading: true, trailing: false), ["0", "1000"]),
+    (Edges(leading: false, trailing: true), ["300", "1300"]),
+  ]
+
+  @Test(arguments: throttles) func aThrottledActionRunsAtMostOnceAnInterval(
+    _ edges: Edges, _ expected: [String]
+  ) throws {
+    let save = try TriggeredAction(
+      throttle: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+    ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
+    #expect(try actions([0, 100, 200, 1000]) { save.trigger() } == expected)
+    #expect(throws: ChimeError.invalidArgument) { try TriggeredAction(throttle: .zero, on: queue) {} }
+    #expect(throws: ChimeError.invalidArgument) {
+      try TriggeredAction(throttle: .seconds(1), leading: false, trailing: false, on: queue) {}
+    }
+  }
+
+  /// From many threads: the action never overlaps itself, and the last trigger is not lost.
+  @Test(.timeLimit(.minutes(5))) func triggersFromManyThreadsLoseNothing() async throws {
+    let queue = try TimerQueue()
+    let (triggered, seen, inside) = (Counter(), Counter(), Counter())
+    let save = try TriggeredAction(throttle: .microseconds(100), on: queue) {
+      #expect(inside.add() == 1)
+      seen.add(triggered.value - seen.value)
+      inside.add(-1)
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for round in 0..<2000 {
+            triggered.add()
+            save.trigger()
+            if round % 50 == 0 { await Task.yield() }
+          }
+        }
+      }
+    }
+    #expect(await soon { seen.value == 8000 })
+  }
+
+  // MARK: Exactness
+
+  @Test func advanceLetsEverythingGoOnAtEachInstant() async throws {
+    let (clock, log) = (clock, log)
+    let tasks = (1...3).map { number in
+      Task {
+        for round in 1...3 {
+          try await clock.sleep(for: .seconds(1))
+          for _ in 0..<number { await Task.yield() }
+          log.add("\(number).\(round) at \(clock.now.nanoseconds / 1_000_000_000)")
+        }
+      }
+    }
+    try await queue.advance(by: .seconds(2))
+    #expect(log.take().sorted() == ["1.1 at 1", "1.2 at 2", "2.1 at 1", "2.2 at 2", "3.1 at 1", "3.2 at 2"])
+    try await queue.run()
+    for task in tasks { try await task.value }
+    #expect(log.take().sorted() == ["1.3 at 3", "2.3 at 3", "3.3 at 3"] && now == 3000)
+  }
+
+  @Test func runEndsWithItsTaskAndTimeNeverStandsStillForEver() async throws {
+    let timer = try queue.schedule(every: .seconds(1)) { tick in
+      if tick.sequence == 50 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+    }
+    let queue = queue
+    let task = Task { try await queue.run() }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    timer.invalidate()
+    let clock = clock
+    let spins = Task { while !Task.isCancelled { try? await clock.sleep(until: clock.now + .nanoseconds(1)) } }
+    try await queue.advance(by: .nanoseconds(50))
+    spins.cancel()
+    // Due again and again at one instant.
+    let again = try queue.schedule(after: .zero) { tick in _ = try? tick.timer.restart(.once(after: .zero)) }
+    await #expect(throws: ChimeError.limit) { try await queue.advance(by: .zero) }
+    again.invalidate()
+  }
+
+  @Test func anActorOnAVirtualSerialQueueHasItsTimers() async throws {
+    let queue = try SerialTimerQueue(virtual: .seconds(1), label: "actor")
+    let heart = Heart(queue)
+    try await heart.begin()
+    try await queue.untilArmed()
+    try await queue.advance(by: .seconds(3))
+    #expect(await heart.beats == 3)
+    try queue.jump(by: .seconds(5))
+    #expect(await heart.beats == 3)
+    try await queue.advance(by: .zero)
+    #expect(await heart.beats == 4)
+    await heart.end()
+    try await queue.run()
+    #expect(throws: ChimeError.invalidArgument) { try SerialTimerQueue(virtual: .seconds(-1)) }
+    let real = try SerialTimerQueue()
+    await #expect(throws: ChimeError.unsupported) { try await real.advance(by: .zero) }
+  }
+
+  actor Heart {
+    private let queue: SerialTimerQueue
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+    private(set) var beats = 0
+    private var timer: ChimeTimer?
+
+    init(_ queue: SerialTimerQueue) { self.queue = queue }
+
+    func begin() throws {
+      timer = try queue.schedule(every: .seconds(1), target: self) { heart, _ in heart.assumeIsolated { $0.beats += 1 }
+      }
+    }
+
+    func end() { timer = nil }
+  }
+
+  // MARK: Diagnostics
+
+  @Test func anObserverHearsOfEveryTimer() throws {
+    let queue = try VirtualTimerQueue(label: "observed")
+    let events = Log<ChimeDiagnostics.Event>()
+    let seconds = Log<ChimeDiagnostics.Event>()
+    let observation = ChimeDiagnostics.observe { events.add($0) }
+    var second: ChimeDiagnostics.Observation? = ChimeDiagnostics.observe { seconds.add($0) }
+    let timer = try queue.schedule(after: .seconds(1)) { _ in }
+    try queue.advanceTimers(by: .seconds(1))
+    #expect(second != nil)
+    second = nil
+    timer.invalidate()
+    observation.end()
+    _ = try queue.schedule(after: .seconds(1)) { _ in }
+    // Other tests' timers are heard of, too.
+    let own = events.all.filter { $0.timer == timer.id }
+    #expect(own.map(\.kind) == [.created, .started, .finished, .due, .returned, .released])
+    #expect(seconds.all.filter { $0.timer == timer.id }.map(\.kind) == own.map(\.kind).dropLast())
+    #expect(own[3].sequence == 1 && own[3].lateness == .zero)
+    #expect(own[3].description == "timer \(timer.id): due, tick 1, late by 0.0 seconds")
+    #expect(ChimeDiagnostics.queues.contains { $0.contains("\"observed\"") })
+  }
+}
