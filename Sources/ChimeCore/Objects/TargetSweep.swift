@@ -1,7 +1,7 @@
 /// Finds timers whose target died unnoticed: each time a timer is created for such a target, two others are checked. So
 /// what dead targets leave behind is found in time, at a cost in proportion to the timers created.
 package enum TargetSweep: ProcessState {
-  private struct Watched {
+  struct Watched {
     /// Each checks one timer, and says whether it is done with it.
     var looks: [@Sendable () -> Bool] = []
     var next = 0
@@ -28,7 +28,4 @@ package enum TargetSweep: ProcessState {
     }
     watched.withLock { $0.looks.append(look) }
   }
-
-  /// Timers that are being watched.
-  package static var count: Int { watched.withLock { $0.looks.count } }
 }
