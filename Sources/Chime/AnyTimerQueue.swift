@@ -61,7 +61,7 @@ public class AnyTimerQueue: @unchecked Sendable {
     try AnyTimerQueue.run(on: id) { [self] in withExtendedLifetime(self) { body() } }
   }
 
-  /// The same on the queue with that id, which the function does not hold.
+  /// Runs `body` on the queue with that id, which the function does not hold.
   static func run(on id: UInt64, _ body: sending @escaping () -> Void) throws(ChimeError) {
     let box = unsafe Context(ClosureBox.context(body))
     let status = unsafe QueueCore.async(

@@ -15,7 +15,8 @@ extension DispatchSourceTimerMachine {
     self.init(AdapterFactory(factory, queue), handler: handler)
   }
 
-  /// The same, with the factory under the name that it has in the systems that this machine comes from.
+  /// `init(queue:factory:handler:)`, with the factory under the name that it has in the systems that this machine comes
+  /// from.
   ///
   /// - Parameters:
   ///   - queue: where handlers run; `nil` for a global queue.

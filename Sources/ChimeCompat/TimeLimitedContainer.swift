@@ -4,7 +4,7 @@ import Chime
 public typealias TimeLimitedContainer<Value: Sendable> = TimeLimited<Value>
 
 extension TimeLimited {
-  /// The same as `init(_:lifetime:on:)`.
+  /// `init(_:lifetime:on:)` under its earlier name.
   ///
   /// - Parameters:
   ///   - value: what vanishes.
@@ -15,7 +15,7 @@ extension TimeLimited {
     try self.init(value, lifetime: interval, on: queue)
   }
 
-  /// The same as `init(_:lifetime:on:onExpiry:)`.
+  /// `init(_:lifetime:on:onExpiry:)` under its earlier name.
   ///
   /// - Parameters:
   ///   - value: what vanishes.
@@ -29,7 +29,7 @@ extension TimeLimited {
     try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
   }
 
-  /// The same as `restart(lifetime:)`.
+  /// `restart(lifetime:)` under its earlier name.
   ///
   /// - Parameter interval: 0 or more.
   /// - Returns: ignored if the value has already vanished.

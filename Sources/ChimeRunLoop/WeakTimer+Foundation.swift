@@ -28,7 +28,7 @@ extension WeakTimer {
     return timer
   }
 
-  /// The same, with an action that gets the target, which is alive until it returns.
+  /// Schedules a timer on the current run loop whose action gets the target, which is alive until the action returns.
   ///
   /// - Parameters:
   ///   - timeInterval: seconds; 0 or less means 0.1 ms.
@@ -123,7 +123,7 @@ extension WeakTimer {
     try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
   }
 
-  /// The same, with an action that gets the target, which is alive until it returns.
+  /// A timer whose action gets the target, which is alive until the action returns.
   ///
   /// - Parameters:
   ///   - timeInterval: seconds; 0 or less means 0.1 ms.

@@ -25,7 +25,7 @@ extension TimerRef {
   /// thread's cache.
   package static func release(_ id: UInt64) -> Status { release(id, withContext: false) }
 
-  /// The same for a timer that may own its context, as Swift's do: that goes here, too. C's pay nothing for it.
+  /// `release` of a timer that may own its context, as Swift's do; the context is released with it.
   package static func releaseWithContext(_ id: UInt64) -> Status { release(id, withContext: true) }
 
   @inline(__always)

@@ -35,7 +35,7 @@ pub enum Clock {
     /// `CLOCK_MONOTONIC`, as `std::time::Instant`.
     #[default]
     Monotonic = 0,
-    /// The same, and goes on while the system sleeps.
+    /// `CLOCK_BOOTTIME`: monotonic, and counts the time that the system sleeps.
     Boottime = 1,
     /// The time of day.
     Wall = 2,
