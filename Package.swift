@@ -25,19 +25,20 @@ let refusesWarnings = Context.environment["CHIME_WARNINGS"] == "errors"
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()] + (refusesWarnings ? [.treatAllWarnings(as: .error)] : [])
 let cSettings: [CSetting] = refusesWarnings ? [.treatAllWarnings(as: .error)] : []
 
-// Tests/Threads/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own. The files of the
-// seam between the two are then in the core's module.
+// The core under a scheduler that decides every interleaving, in a build of its own. The files of the seam between the two
+// are then in the core's module.
+let scheduled = "Tests/Threads/Interleavings"
 let interleaves = Context.environment["CHIME_INTERLEAVINGS"] != nil
 let core = Target.target(
-  name: "ChimeCore", dependencies: ["CPlatform"], path: interleaves ? "Tests/Threads/Interleavings/Core" : nil,
+  name: "ChimeCore", dependencies: ["CPlatform"], path: interleaves ? "\(scheduled)/Core" : nil,
   swiftSettings: interleaves ? [.define("CHIME_INTERLEAVINGS")] : swiftSettings)
 let interleavings: [Target] =
   !interleaves
   ? []
   : [
-    .target(name: "CCoroutines", path: "Tests/Threads/Interleavings/Coroutines"),
+    .target(name: "CCoroutines", path: "\(scheduled)/Coroutines"),
     .executableTarget(
-      name: "ChimeInterleavings", dependencies: ["ChimeCore", "CCoroutines"], path: "Tests/Threads/Interleavings/Runner",
+      name: "ChimeInterleavings", dependencies: ["ChimeCore", "CCoroutines"], path: "\(scheduled)/Runner",
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ]
 

@@ -87,7 +87,8 @@ CASES(a_program_without_one, where, SERIAL, RUN_LOOP) {
 
 /* Both are said where their reader looks. */
 CASE(it_is_said) {
-  static const char *const files[] = {"../../../include/chime.h", "../../../Sources/Chime/Chime.docc/Troubleshooting.md"};
+  static const char *const files[] = {"../../../include/chime.h",
+                                      "../../../Sources/Chime/Chime.docc/Troubleshooting.md"};
   size_t i;
   for (i = 0; i < sizeof files / sizeof files[0]; i++) {
     static char text[1 << 20];
