@@ -1,70 +1,122 @@
-"""Holds the ABI of a header and of its library to what was recorded, by the rule of chime.h, "Version".
+"""Holds the ABI of the headers and of the library to what was recorded, by the rule of chime.h, "Version".
 
-    abi.py check  RECORD HEADER LIBRARY [--beyond RECORD] [--beside HEADER]
-    abi.py record RECORD HEADER LIBRARY [--beyond RECORD] [--beside HEADER] [--unreleased]
+    abi.py check INCLUDE LIBRARY
+    abi.py record INCLUDE LIBRARY [--unreleased]
+    abi.py before RELEASE [BEFORE]
 
-check fails when anything differs. record writes it down; it refuses when the version does not allow the difference,
-but with --unreleased: nobody has the recorded version yet. --beyond: header and library must have all of that record, and only what they have
-beyond it is recorded. --beside: the library has another header's functions, too, which that header's record holds.
+check fails when anything differs from chime.abi. record writes that file; it refuses when the version does not allow the
+difference, but with --unreleased: nobody has the recorded version yet. It keeps in before.abi what the version before had
+otherwise. before compares a release with the release BEFORE, or with that version as it was recorded: each a tarball, or the
+directory that it was unpacked in.
 """
 import argparse
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tarfile
+import tempfile
 
 import declarations
 
+PLACE = pathlib.Path(os.environ.get("RECORDS", pathlib.Path(__file__).parent))
+RECORD, BEFORE = PLACE / "chime.abi", PLACE / "before.abi"
+HEADERS = ("chime.h", "chime_run_loop.h")
 HEAD = """\
-# The ABI of {header} and {library}, written by `make -C Tests/Packages/ABI record`.
+# The ABI of chime.h, chime_run_loop.h and libchime.so.1, written by `make -C Tests/Packages/ABI record`.
 # The rule for it stands in chime.h, under "Version".
-version: {version}
 """
-KINDS = ("function", "symbol", "type", "enumerator", "structure", "member", "macro")
+HEAD_BEFORE = """\
+# What the version before had otherwise than chime.abi, which `make -C Tests/Packages/ABI record` writes, too: `-` lines are its
+# own, and it had none of the `+` lines.
+"""
+KINDS = ("function", "type", "enumerator", "structure", "member", "macro")
+
+
+# ---- What there is ---------------------------------------------------------------------------------------------------
 
 
 def symbols(library):
-    """What a library exports: {"symbol chime_now@CHIME_0.1": ""}. Without a version it is no symbol of ours."""
+    """What a library exports, and under which version: {"chime_now": "CHIME_0.1"}."""
     command = ["nm", "--dynamic", "--defined-only", "--extern-only", "--with-symbol-versions", str(library)]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    names = [line.split()[2].replace("@@", "@") for line in lines if line.split()[1] != "A"]
-    return {f"symbol {name}": "" for name in names}
+    rows = [line.split() for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()]
+    return dict(row[2].replace("@@", "@").partition("@")[::2] for row in rows if row[1] != "A")
+
+
+def described(include, library):
+    """The version, and the lines of a record: {"function chime_now": "chime_status (chime_clock, int64_t *), CHIME_0.1"}."""
+    lines, exported = {}, symbols(library)
+    for header in HEADERS:  # the second one includes the first
+        found = declarations.declarations(include / header)
+        lines |= {name: value + (f"; {header}" if header != HEADERS[0] else "") for name, value in found.items() if name not in lines}
+    declared = {name_of(line) for line in lines if line.startswith("function ")}
+    wrong = [f"{name} is declared, and the library does not export it" for name in sorted(declared - exported.keys())]
+    wrong += [f"{name} is exported, and no header declares it" for name in sorted(exported.keys() - declared)]
+    wrong += [f"{name} has no version" for name in sorted(exported) if not exported[name]]
+    if wrong:
+        sys.exit("\n".join(wrong))
+    for name in declared:
+        lines[f"function {name}"] += f", {exported[name]}"
+    return declarations.version(include / HEADERS[0]), lines
+
+
+def of_release(path):
+    """The same of a release."""
+    with tempfile.TemporaryDirectory() as directory:
+        if path.is_file():
+            with tarfile.open(path) as archive:
+                archive.extractall(directory)
+            (path,) = pathlib.Path(directory).iterdir()
+        return described(path / "include", path / "lib/libchime.so.1")
 
 
 def name_of(line):
-    return re.split(r"[ @]", line)[1]
+    return line.split(" ")[1]
 
 
-def disagreements(lines):
-    """What is exported and not declared, or the other way round."""
-    declared = {name_of(line) for line in lines if line.startswith("function ")}
-    exported = {name_of(line) for line in lines if line.startswith("symbol ")}
-    found = [f"{name} is declared, and the library does not export it" for name in sorted(declared - exported)]
-    found += [f"{name} is exported, and the header does not declare it" for name in sorted(exported - declared)]
-    return found + [f"{line} has no version" for line in lines if line.startswith("symbol ") and "@" not in line]
+# ---- Records ---------------------------------------------------------------------------------------------------------
 
 
 def read(path):
-    """The version and the lines of a record."""
-    lines = {}
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, _, value = line.partition(":")
-            lines[name] = value.strip()
+    """The version and the lines of a record, by their names."""
+    rows = [line.partition(":") for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    lines = {name: value.strip() for name, _, value in rows}
     return tuple(int(part) for part in lines.pop("version").split(".")), lines
 
 
-def written(path, header, library, version, lines):
-    text = HEAD.format(header=header.name, library=library.name, version=dotted(version))
+def version_before():
+    """The version before, as it was recorded: its own lines, and of the record those that it had, too."""
+    version, differing = read(BEFORE)
+    lines = {name: value for name, value in read(RECORD)[1].items() if f"+ {name}" not in differing}
+    return version, lines | {name[2:]: value for name, value in differing.items() if name.startswith("- ")}
+
+
+def write(version, lines, before_version, before):
+    text = HEAD + f"version: {dotted(version)}\n"
     for kind in KINDS:
-        text += "\n" + "".join(
-            f"{name}: {value}".rstrip(": ") + "\n" for name, value in lines.items() if name.split()[0] == kind
-        )
-    path.write_text(text)
+        text += "\n" + "".join(row(name, value) for name, value in lines.items() if name.split()[0] == kind)
+    RECORD.write_text(text)
+    own = [row(f"- {name}", value) for name, value in before.items() if lines.get(name) != value]
+    without = [row(f"+ {name}", "") for name in lines if name not in before]
+    BEFORE.write_text(HEAD_BEFORE + f"version: {dotted(before_version)}\n" + "".join(own + without))
+
+
+def node_of(value):
+    """The version under which a function is exported; None for other lines."""
+    found = re.search(r", (CHIME_[\d.]+)$", value)
+    return found and found[1]
+
+
+def row(name, value):
+    return f"{name}: {value}".rstrip(": ") + "\n"
 
 
 def dotted(version):
     return ".".join(str(part) for part in version)
+
+
+# ---- The rule --------------------------------------------------------------------------------------------------------
 
 
 def place(member):
@@ -97,9 +149,9 @@ def compare(old, new):
             changed.discard(name)
             notes.append(f"added: {name}: {old[name]} became {new[name]}")
 
-    broke = [f"removed: {name}: {old[name]}".rstrip(": ") for name in sorted(removed)]
+    broke = [f"removed: {row(name, old[name])}".rstrip() for name in sorted(removed)]
     broke += [f"changed: {name}: {old[name]} became {new[name]}" for name in sorted(changed)]
-    return broke, sorted(notes + [f"added: {name}: {new[name]}".rstrip(": ") for name in added])
+    return broke, sorted(notes + [f"added: {row(name, new[name])}".rstrip() for name in added])
 
 
 def series(version):
@@ -120,52 +172,61 @@ def refusals(old_version, version, old, new):
         found += [*added, f"that needs another {'minor' if version[0] else 'patch'} version than {dotted(old_version)}"]
     nodes = {f"CHIME_{dotted(version)}", f"CHIME_{dotted(version[:2])}" if version[2] == 0 else ""}
     for name in new:
-        if name.startswith("symbol ") and name not in old and name.split("@")[1] not in nodes and version != old_version:
+        node = node_of(new[name])
+        if node != node_of(old.get(name, "")) and node not in nodes and version != old_version:
             found.append(f"{name} came with {dotted(version)}: name it in a node of its own in exports.map")
     return found
 
 
+# ---- Tasks -----------------------------------------------------------------------------------------------------------
+
+
+def check(version, lines):
+    old_version, old = read(RECORD)
+    broke, added = compare(old, lines)
+    if old_version != version:
+        added.append(f"version: {dotted(old_version)} became {dotted(version)}")
+    if broke or added:
+        print(*broke, *added, sep="\n")
+        sys.exit(f"{RECORD.name} has it otherwise: see chime.h, \"Version\", and record it")
+    print(f"ok {RECORD.name}: {len(lines)} lines as recorded for {dotted(version)}")
+
+
+def record(version, lines, is_unreleased):
+    old_version, old = read(RECORD) if RECORD.exists() else (version, lines)
+    if not is_unreleased and (found := refusals(old_version, version, old, lines)):
+        sys.exit("not recorded:\n" + "\n".join(found))
+    before = version_before() if version == old_version and BEFORE.exists() else (old_version, old)
+    write(version, lines, *before)
+    print(f"recorded {len(lines)} lines for {dotted(version)} in {RECORD.name}")
+
+
+def compare_releases(release, before):
+    version, new = of_release(release)
+    old_version, old = of_release(before) if before else version_before()
+    what = before.name if before else "as it was recorded"
+    if version <= old_version:
+        sys.exit(f"{dotted(version)} is not after {dotted(old_version)} ({what})")
+    broke, added = compare(old, new)
+    print(*(f"  {line}" for line in (*broke, *added)), sep="\n")
+    if found := refusals(old_version, version, old, new):
+        sys.exit("\n".join(found))
+    print(f"ok {dotted(version)} may follow {dotted(old_version)} ({what}): {len(broke)} lines removed or changed,"
+          f" {len(added)} added, {len(new)} in all")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("task", choices=["check", "record"])
-    for name in ("record", "header", "library"):
-        parser.add_argument(name, type=pathlib.Path)
-    parser.add_argument("--beyond", type=pathlib.Path)
-    parser.add_argument("--beside", type=pathlib.Path)
+    parser.add_argument("task", choices=["check", "record", "before"])
+    parser.add_argument("paths", type=pathlib.Path, nargs="+")
     parser.add_argument("--unreleased", action="store_true")
-    arguments = parser.parse_args()
-
-    declared, exported = declarations.declarations(arguments.header), symbols(arguments.library)
-    if arguments.beside:
-        others = declarations.declarations(arguments.beside).keys() - declared.keys()
-        exported = {name: value for name, value in exported.items() if f"function {name.split('@')[0].split()[-1]}" not in others}
-    lines = {**declared, **dict(sorted(exported.items()))}
-    if found := disagreements(lines):
-        sys.exit("\n".join(found))
-    if arguments.beyond:
-        _, elsewhere = read(arguments.beyond)
-        if missing := [line for line, value in elsewhere.items() if lines.get(line) != value]:
-            sys.exit("\n".join(f"{line}: not as in {arguments.beyond.name}" for line in missing))
-        lines = {line: value for line, value in lines.items() if line not in elsewhere}
-    version = declarations.version(arguments.header)
-
-    if arguments.task == "check":
-        old_version, old = read(arguments.record)
-        broke, added = compare(old, lines)
-        if old_version != version:
-            added.append(f"version: {dotted(old_version)} became {dotted(version)}")
-        if broke or added:
-            print(*broke, *added, sep="\n")
-            sys.exit(f"{arguments.record.name} has it otherwise: see chime.h, \"Version\", and record it")
-        print(f"ok {arguments.record.name}: {len(lines)} lines as recorded for {dotted(version)}")
-        return
-
-    if arguments.record.exists() and not arguments.unreleased:
-        old_version, old = read(arguments.record)
-        if found := refusals(old_version, version, old, lines):
-            sys.exit("not recorded:\n" + "\n".join(found))
-    written(arguments.record, arguments.header, arguments.library, version, lines)
-    print(f"recorded {len(lines)} lines for {dotted(version)} in {arguments.record.name}")
+    given = parser.parse_args()
+    if given.task == "before":
+        compare_releases(given.paths[0], *given.paths[1:] or [None])
+    elif given.task == "check":
+        check(*described(*given.paths))
+    else:
+        record(*described(*given.paths), given.unreleased)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""That abi.py notices what it is for. A header and a library of two or three functions stand in for Chime's: each case
-changes one thing, and says what `check` and `record` must answer to it.
+"""That abi.py notices what it is for. Headers and a library of three or four functions stand in for Chime's: each case
+changes one thing, and says what abi.py must answer to it.
 """
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,10 @@ typedef void (*chime_handler)(chime_timer_t timer, void *context);
 int32_t chime_start(chime_timer_t timer, int64_t delay_ns);
 int32_t chime_stop(chime_timer_t timer);
 #endif
+"""
+RUN_LOOP_HEADER = """\
+#include "chime.h"
+int32_t chime_run_loop_stop(chime_timer_t timer);
 """
 MAP = "CHIME_0.1 { global: chime_*; local: *; };\n"
 
@@ -54,34 +60,36 @@ failures = 0
 cases = 0
 
 
-def state(name, changes=(), version_script=MAP, without=(), extra=""):
-    """A header with those changes and a library that exports its functions but `without`."""
+def state(name, changes=(), version_script=MAP, without=(), extra="", run_loop_header=RUN_LOOP_HEADER):
+    """A release in a directory: a header with those changes and a library that exports its functions but `without`."""
     text = HEADER
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
     directory = WORK / name
     shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir()
-    (directory / "chime.h").write_text(text)
-    source = "".join(
-        f"void {function}(void) {{}}\n"
-        for function in ("chime_start", "chime_stop", "chime_pause")
-        if f" {function}(" in text and function not in without
-    )
-    (directory / "library.c").write_text(source + extra)
+    for part in ("include", "lib"):
+        (directory / part).mkdir(parents=True)
+    (directory / "include/chime.h").write_text(text)
+    (directory / "include/chime_run_loop.h").write_text(run_loop_header)
+    names = set(re.findall(r"(chime_\w+)\(chime", text + run_loop_header)) - set(without)
+    (directory / "library.c").write_text("".join(f"void {name}(void) {{}}\n" for name in names) + extra)
     (directory / "exports.map").write_text(version_script)
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "library.c", "-o", "libchime.so.1", "-Wl,--version-script=exports.map"],
+        ["cc", "-shared", "-fPIC", "library.c", "-o", "lib/libchime.so.1", "-Wl,--version-script=exports.map"],
         cwd=directory, check=True,
     )
     return directory
 
 
-def abi(task, directory, *options):
-    command = [sys.executable, HERE / "abi.py", task, WORK / "chime.abi", directory / "chime.h"]
-    result = subprocess.run([*command, directory / "libchime.so.1", *options], capture_output=True, text=True)
+def answer(*words):
+    result = subprocess.run([sys.executable, HERE / "abi.py", *words], capture_output=True, text=True,
+                            env=os.environ | {"RECORDS": str(WORK)})
     return result.returncode == 0, result.stdout + result.stderr
+
+
+def abi(task, directory, *options):
+    return answer(task, directory / "include", directory / "lib/libchime.so.1", *options)
 
 
 def expect(what, answer, accepted, *sentences):
@@ -96,7 +104,8 @@ def expect(what, answer, accepted, *sentences):
 
 def recorded(*changes, **library):
     """The record that the next case begins with."""
-    (WORK / "chime.abi").unlink(missing_ok=True)
+    for name in ("chime.abi", "before.abi"):
+        (WORK / name).unlink(missing_ok=True)
     expect("a first record", abi("record", state("old", changes, **library)), True, "recorded")
 
 
@@ -112,7 +121,7 @@ expect("nothing changed", abi("check", state("new")), True, "ok")
 expect("a parameter's name", abi("check", state("new", [NAME])), True, "ok")
 refused("a removed function", [REMOVED], "removed: function chime_stop: int32_t (chime_timer_t)")
 refused("a parameter's type", [PARAMETER],
-        "changed: function chime_start: int32_t (chime_timer_t, int64_t) became int32_t (chime_timer_t, int32_t)")
+        "changed: function chime_start: int32_t (chime_timer_t, int64_t), CHIME_0.1 became int32_t (chime_timer_t, int32_t)")
 refused("a callback's type", [CALLBACK], "changed: type chime_handler: void (*)(chime_timer_t, void *) became")
 refused("a type", [TYPE], "changed: type chime_kind: int32_t became uint32_t")
 refused("an enumerator", [ENUMERATOR], "changed: enumerator CHIME_SECOND_KIND: 1 became 2")
@@ -123,13 +132,14 @@ refused("a reserved member named", [NAMED], "added: member chime_info.flags", "p
 refused("an added enumerator", [MORE_ENUMERATORS], "added: enumerator CHIME_THIRD: 2", "patch version")
 refused("an added function", [ADDED], "added: function chime_pause: int32_t (chime_timer_t)", "patch version")
 refused("a change in a patch version", [PARAMETER, PATCH], "changed: function chime_start")
-refused("another symbol version", [], "removed: symbol chime_stop@CHIME_0.1",
+refused("the other header", [REMOVED], "changed: function chime_stop", run_loop_header=RUN_LOOP_HEADER + REMOVED[0])
+refused("another symbol version", [], "changed: function chime_stop: int32_t (chime_timer_t), CHIME_0.1 became",
         version_script="CHIME_9 { global: chime_*; local: *; };")
 
 # Header and library must agree, whatever is recorded.
 for task in ("check", "record"):
     expect("not exported", abi(task, state("new", without=["chime_stop"])), False, "does not export it")
-    expect("not declared", abi(task, state("new", extra="void chime_secret(void) {}")), False, "does not declare it")
+    expect("not declared", abi(task, state("new", extra="void chime_secret(void) {}")), False, "no header declares it")
     expect("no version", abi(task, state("new", version_script="{ global: chime_*; local: *; };")), False, "no version")
 
 # What the version allows is recorded, and check is content then.
@@ -155,12 +165,16 @@ refused("1.0: a change in a minor version", new, "changed: enumerator", "major v
 new = [*FROM_1_0, MORE_ENUMERATORS, ("MINOR 0", "MINOR 1")]
 expect("1.0: an addition in a minor version", abi("record", state("new", new, NODE_1)), True, "recorded")
 
-# What lies beyond another record.
+# The version before, as it was recorded and as a release: the same, whatever was recorded of this version meanwhile.
 recorded()
-(WORK / "chime.abi").rename(WORK / "base.abi")
-more = state("new", [ADDED])
-expect("beyond", abi("record", more, "--beyond", WORK / "base.abi"), True, "recorded 2 lines")
-expect("without all of it", abi("check", state("new", [REMOVED]), "--beyond", WORK / "base.abi"), False, "not as in")
+old = state("before")
+for more in ([], [TYPE]):
+    new = state("new", [REMOVED, GROWN, MINOR, *more], version_script=NODE_0_2)
+    expect("the version after it", abi("record", new, "--unreleased"), True, "recorded")
+    as_recorded, as_released = answer("before", new), answer("before", new, old)
+    expect("after the record", as_recorded, True, "removed: function chime_stop", "added: structure chime_info", "may follow 0.1.0")
+    expect("after the release", as_released, as_recorded[1] == as_released[1].replace("(before)", "(as it was recorded)"))
+expect("an earlier version", answer("before", old, new), False, "0.1.0 is not after 0.2.0")
 
 shutil.rmtree(WORK)
 print(f"{cases - failures} of {cases} cases as they should be")

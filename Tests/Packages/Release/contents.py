@@ -258,11 +258,11 @@ def used(target, tree):
     run(tree / "install.sh", prefix)  # twice is once
     installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir() or path.is_symlink()}
     expect("lib/libchime.so" in installed and not any(name.endswith(".new") for name in installed), "install.sh")
-    (work / "CMakeLists.txt").write_text((HERE / "CMakeLists.txt").read_text())
+    (work / "CMakeLists.txt").write_text((HERE.parent / "Install/CMakeLists.txt").read_text())
     (work / "count.c").write_text(source.read_text())
     if target.name == "x86-64":
         for kind in ("chime", "chime-static"):
-            run("cmake", "-S", work, "-B", work / "build", f"-DKIND={kind}", f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "-S", work, "-B", work / "build", "-DPROGRAM=count", f"-DKIND={kind}", f"-DCMAKE_PREFIX_PATH={prefix}")
             run("cmake", "--build", work / "build")
             runs(work / "build/count")
             shutil.rmtree(work / "build")
