@@ -1,73 +1,108 @@
-"""Instructions that a call of Chime executes, counted by callgrind: they do not depend on the machine's load.
+"""Instructions that calls of Chime execute, counted by callgrind, and for Swift allocations, counted by memcheck: they do not
+depend on the machine's load.
 
-    counts.py LIB [LIB ...]     a table with a column for each directory of a libchime.so.1
-    counts.py --limits FILE LIB the counts of LIB; red if one is more than 3 % above what FILE says
-    counts.py --record FILE LIB writes FILE
+    counts.py LIB [LIB ...]          C's: a table with a column for each directory of a libchime.so.1, then libev's
+    counts.py --limits FILE LIB      the counts of LIB; red if one is more than FILE says: instructions by more than 3 %
+    counts.py --record FILE LIB      writes FILE
+    counts.py swift                  Swift's; so with --limits FILE swift, --record FILE swift
 
-`make counts` builds what this runs. Wants valgrind.
+`make counts` and `make swift-counts` build what this runs. Wants valgrind.
 """
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-N = 2000
-HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = os.path.join(HERE, "build", "counts")
-LIBEV = os.path.join(HERE, "build", "counts_libev")
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE / "build"
+LIBEV = BUILD / "peer-libev"
 
 
-def works(library):
-    out = subprocess.run([PROGRAM], check=True, capture_output=True, text=True, env=environment(library)).stdout
-    return [(name, int(per)) for name, per in (line.split("\t") for line in out.splitlines())]
+def output(*command, library=None):
+    words = [str(word) for word in command]
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=600,
+                          env={**os.environ, "LD_LIBRARY_PATH": library} if library else None)
 
 
-def environment(library):
-    return {**os.environ, "LD_LIBRARY_PATH": library}
-
-
-def count(library, name, per, program=PROGRAM):
+def instructions(times, function, *command, library=None):
+    """For one time of what the program does in `function`."""
     with tempfile.TemporaryDirectory() as directory:
-        command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=" + directory + "/out",
-                   program, name, str(N)]
-        text = subprocess.run(command, check=True, capture_output=True, text=True, env=environment(library)).stderr
-    return round(int(re.search(r"Collected : (\d+)", text)[1]) / (N * per))
+        done = output("valgrind", "--tool=callgrind", f"--toggle-collect={function}",
+                      f"--callgrind-out-file={directory}/out", *command, library=library)
+    return round(int(re.search(r"Collected : (\d+)", done.stderr)[1]) / times)
 
 
-def compare(file, library):
-    limits = dict(line.rstrip("\n").split("\t") for line in open(file))
-    names = {name for name, _ in works(library)}
-    if names != set(limits):
-        sys.exit(f"{file} has other kinds of work: {', '.join(sorted(names ^ set(limits)))}; record it anew")
-    more = []
-    for name, per in works(library):
-        counted, limit = count(library, name, per), int(limits[name])
-        print(f"{name:45}{counted:8}{limit:8}", flush=True)
-        if counted > limit * 1.03:
+def allocations(*command):
+    text = output("valgrind", "--leak-check=no", *command).stderr
+    return int(re.search(r"total heap usage: ([\d,]+) allocs", text)[1].replace(",", ""))
+
+
+def c_counts(library):
+    """(name, [instructions]) of each kind of work."""
+    times = 2000
+    program = BUILD / "counts"
+    for line in output(program, library=library).stdout.splitlines():
+        name, per = line.split("\t")
+        yield name, [instructions(times * int(per), "counted", program, name, times, library=library)]
+
+
+def swift_counts():
+    """(name, [instructions, allocations])."""
+    times = 1000
+    package = HERE / "swift-counts"
+    built = output("swift", "build", "-c", "release", "--show-bin-path", "--package-path", package).stdout.strip()
+    with tempfile.TemporaryDirectory() as directory:
+        # This valgrind cannot read Swift's debugging information.
+        program = pathlib.Path(directory) / "SwiftCounts"
+        output("strip", "-g", "-o", program, pathlib.Path(built) / "SwiftCounts")
+        for name in output(program).stdout.splitlines():
+            # What is made once goes away in the difference. A program does all twice, once inside `counted`.
+            made = allocations(program, name, 2 * times) - allocations(program, name, times)
+            yield name, [instructions(times, "counted", program, name, times), round(made / (2 * times), 1)]
+
+
+def counts(what):
+    return swift_counts() if what == "swift" else c_counts(what)
+
+
+def row(name, columns):
+    return f"{name:45}" + "".join(f"{column:>14}" for column in columns)
+
+
+def compare(file, what):
+    lines = [line.split("\t") for line in pathlib.Path(file).read_text().splitlines()]
+    limits = {name: [float(number) for number in numbers] for name, *numbers in lines}
+    seen, more = set(), []
+    for name, found in counts(what):
+        seen.add(name)
+        allowed = limits.get(name, found)
+        print(row(name, [*found, *(f"{limit:g}" for limit in allowed)]), flush=True)
+        if found[0] > allowed[0] * 1.03 or found[1:] > allowed[1:]:
             more.append(name)
+    if seen != set(limits):
+        sys.exit(f"{file} has other kinds of work: {', '.join(sorted(seen ^ set(limits)))}; record it anew")
     if more:
-        sys.exit(f"more instructions than {file} allows: {', '.join(more)}")
+        sys.exit(f"more than {file} allows: {', '.join(more)}")
 
 
-def record(file, library):
-    with open(file, "w") as out:
-        for name, per in works(library):
-            out.write(f"{name}\t{count(library, name, per)}\n")
+def record(file, what):
+    lines = ["\t".join(map(str, [name, *found])) + "\n" for name, found in counts(what)]
+    pathlib.Path(file).write_text("".join(lines))
 
 
 def main():
-    if sys.argv[1] == "--limits":
-        compare(*sys.argv[2:])
-    elif sys.argv[1] == "--record":
-        record(*sys.argv[2:])
-    else:
-        for name, per in works(sys.argv[1]):
-            print(f"{name:45}" + "".join(f"{count(library, name, per):8}" for library in sys.argv[1:]), flush=True)
-        if os.path.exists(LIBEV):
-            for others in ("0", "100000"):
-                print(f"{'libev: ev_timer_again, beside ' + others:45}{count('', others, 1, LIBEV):8}", flush=True)
+    if sys.argv[1] in ("--limits", "--record"):
+        return {"--limits": compare, "--record": record}[sys.argv[1]](*sys.argv[2:])
+    for rows in zip(*map(counts, sys.argv[1:])):
+        print(row(rows[0][0], [number for _, found in rows for number in found]), flush=True)
+    if sys.argv[1] != "swift" and LIBEV.exists():
+        for pending in (1, 100_000):
+            counted = instructions(2000, "peer_postpone", LIBEV, "postpone", f"pending={pending}", "operations=2000",
+                                   "seconds=600")
+            print(row(f"libev: ev_timer_again, {pending:,} pending", [counted]), flush=True)
 
 
 main()

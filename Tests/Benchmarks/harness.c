@@ -52,12 +52,7 @@ void bench_list(const char *name, const double *values, size_t count) {
   printf("]");
 }
 
-static int ascending(const void *a, const void *b) {
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
-void bench_sort(int64_t *values, size_t count) { qsort(values, count, sizeof *values, ascending); }
+void bench_sort(int64_t *values, size_t count) { qsort(values, count, sizeof *values, bench_ascending); }
 
 void bench_quantiles(const char *name, int64_t *values, size_t count) {
   double quantiles[101];
@@ -117,12 +112,6 @@ void *bench_allocate(size_t size) {
   return memset(memory, 1, size);
 }
 
-int64_t bench_cpu_ns(void) {
-  struct timespec used;
-  REQUIRE(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
-  return (int64_t)used.tv_sec * BENCH_SECOND + used.tv_nsec;
-}
-
 void bench_begin(const bench_offset *offsets, size_t count) {
   peer_open(1);
   bench_fill(offsets, count);
@@ -162,9 +151,6 @@ static bench_load *find(const char *name) {
       {"idle", idle_load, expires},
       {"memory", memory_load, expires && !is_in_kernel},
       {"churn", churn_load, peer_replace != NULL},
-      {"queries", queries_load, peer_ask_info != NULL},
-      {"passes", passes_load, peer_ask_info != NULL},
-      {"waits", waits_load, peer_hold != NULL},
   };
   const char *comma = "";
   for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {

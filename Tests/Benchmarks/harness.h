@@ -73,16 +73,6 @@ OPTIONAL void peer_replace(size_t first, size_t count, int64_t delay_ns);
 /** Lets queue 0 do what it has to do now, without waiting. Without it threads of its own do that. */
 OPTIONAL void peer_poll(void);
 
-/** Asks for all that is known of pending timer which[i], for each i in turn; _next: only when it is due. */
-typedef void bench_asking(const uint32_t *which, size_t count);
-OPTIONAL bench_asking peer_ask_info, peer_ask_next;
-
-/** How often queue 0 has looked at its timers so far. Any thread. */
-OPTIONAL uint64_t peer_passes(void);
-
-/** Returns when that many more threads wait for handlers of other queues, which do not return. */
-OPTIONAL void peer_hold(size_t threads);
-
 /* ---- What a peer is given ---------------------------------------------------------------------------------------- */
 
 /** What a load and its peer share while it runs. */
@@ -132,6 +122,12 @@ static inline void *bench_array(size_t count, size_t size) {
 static inline int64_t bench_delay_ns(const bench_offset *offset) {
   int64_t delay_ns = bench.base_ns + offset->ns - bench_now_ns();
   return delay_ns > 0 ? delay_ns : 0;
+}
+
+/** For qsort, of int64_t. */
+static inline int bench_ascending(const void *a, const void *b) {
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
 }
 
 static inline struct timespec bench_timespec(int64_t ns) {

@@ -2,7 +2,7 @@
 #ifndef BENCHMARKS_LOADS_H
 #define BENCHMARKS_LOADS_H
 
-#include "harness.h"
+#include "process.h"
 
 /** What the command line asks for. */
 typedef struct bench_request {
@@ -19,8 +19,6 @@ bench_load create_load, create_until_load, postpone_load, postpone_until_load, r
 bench_load expiry_load, beat_load, missed_load, idle_load;
 /* loads_memory.c */
 bench_load memory_load, churn_load;
-/* loads_shared.c */
-bench_load queries_load, passes_load, waits_load;
 
 /** Adds a number to the line of results. */
 void bench_result(const char *name, double value);
@@ -52,9 +50,6 @@ void bench_fill(const bench_offset *offsets, size_t count);
 
 /** peer_settle, where there is one. */
 void bench_settle(void);
-
-/** The CPU time of all threads of the process. */
-int64_t bench_cpu_ns(void);
 
 /** malloc whose pages are there, so that they are not counted later. */
 void *bench_allocate(size_t size);

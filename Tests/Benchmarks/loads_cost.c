@@ -18,7 +18,7 @@
 static int64_t begun_wall_ns, begun_cpu_ns;
 
 static void start_clocks(void) {
-  begun_cpu_ns = bench_cpu_ns();
+  begun_cpu_ns = process_cpu_ns();
   begun_wall_ns = bench_now_ns();
 }
 
@@ -26,7 +26,7 @@ static void stop_clocks(size_t operations) {
   double wall_ns = (double)(bench_now_ns() - begun_wall_ns);
   bench_settle();
   bench_result("ns", wall_ns / (double)operations);
-  bench_result("cpu_ns", (double)(bench_cpu_ns() - begun_cpu_ns) / (double)operations);
+  bench_result("cpu_ns", (double)(process_cpu_ns() - begun_cpu_ns) / (double)operations);
 }
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ void churn_load(const bench_request *request) {
   double first = 0, middle = 0;
   bench_begin(offsets, ALIVE);
   begun_ns = bench_now_ns();
-  cpu_ns = bench_cpu_ns();
+  cpu_ns = process_cpu_ns();
   for (size_t i = 0; i < batches; i++) {
     const struct timespec next = bench_timespec(begun_ns + (int64_t)i * BATCH_NS);
     if (i == warm) first = resident_bytes();
@@ -49,7 +49,7 @@ void churn_load(const bench_request *request) {
     if (i % (ALIVE / BATCH) == 0 && peer_poll != NULL) peer_poll();
   }
   bench_result("rate", (double)(batches * BATCH) * 1e3 / (double)(bench_now_ns() - begun_ns));
-  bench_result("busy", (double)(bench_cpu_ns() - cpu_ns) / (double)(bench_now_ns() - begun_ns));
+  bench_result("busy", (double)(process_cpu_ns() - cpu_ns) / (double)(bench_now_ns() - begun_ns));
   bench_result("rss_start", first / 1e6);
   bench_result("rss_middle", middle / 1e6);
   bench_result("rss_end", resident_bytes() / 1e6);

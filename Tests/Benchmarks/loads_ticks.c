@@ -14,7 +14,6 @@
  */
 #include "loads.h"
 
-#include <dirent.h>
 #include <string.h>
 
 static void expect(size_t ticks) {
@@ -41,9 +40,9 @@ void expiry_load(const bench_request *request) {
     bench_result("again", 1);
     return;
   }
-  cpu_ns = bench_cpu_ns();
+  cpu_ns = process_cpu_ns();
   peer_run();
-  bench_result("cpu_ns", (double)(bench_cpu_ns() - cpu_ns) / (double)request->pending);
+  bench_result("cpu_ns", (double)(process_cpu_ns() - cpu_ns) / (double)request->pending);
   bench_result("wall_s", (double)(bench_now_ns() - bench.base_ns - allowed_ns) * 1e-9);
   bench_result("fired", (double)bench.seen);
   print_lateness();
@@ -101,31 +100,10 @@ void missed_load(const bench_request *request) {
 
 /* ---- Idle -------------------------------------------------------------------------------------------------------- */
 
-/** Times that threads of this process gave up the processor of their own accord. */
-static double sleeps(void) {
-  DIR *tasks = opendir("/proc/self/task");
-  struct dirent *task;
-  double sum = 0;
-  REQUIRE(tasks != NULL);
-  while ((task = readdir(tasks)) != NULL) {
-    char path[300], line[128];
-    unsigned long count;
-    FILE *status;
-    if (task->d_name[0] == '.') continue;
-    snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
-    status = fopen(path, "r");
-    while (status != NULL && fgets(line, sizeof line, status) != NULL)
-      if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1) sum += (double)count;
-    if (status != NULL) fclose(status);
-  }
-  closedir(tasks);
-  return sum;
-}
-
 void idle_load(const bench_request *request) {
   bench_offset *offsets = bench_random_offsets(request->pending + 1, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
   const int64_t until_ns = (int64_t)(request->seconds * 1e9);
-  double before;
+  unsigned long before, after;
   int64_t cpu_ns;
   expect(1);
   offsets[request->pending] = bench_offset_of(until_ns);
@@ -134,9 +112,10 @@ void idle_load(const bench_request *request) {
     bench_result("again", 1);
     return;
   }
-  cpu_ns = bench_cpu_ns();
-  before = sleeps();
+  cpu_ns = process_cpu_ns();
+  process_threads(&before);
   peer_run();
-  bench_result("wakeups", sleeps() - before);
-  bench_result("cpu_us", (double)(bench_cpu_ns() - cpu_ns) / 1e3);
+  process_threads(&after);
+  bench_result("wakeups", (double)(after - before));
+  bench_result("cpu_us", (double)(process_cpu_ns() - cpu_ns) / 1e3);
 }

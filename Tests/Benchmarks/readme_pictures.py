@@ -76,7 +76,7 @@ def draw_missed(rows):
     for number, (name, row) in enumerate(rows.items()):
         y, own = top + step * number, "chime" if name == "Chime" else ""
         at = [ms for ms in row["at_ms"] if ms < end_ms]
-        counted = sum(row["due_times"][3:4])
+        counted = row["counted"]
         off_grid = at[-1] % 100 > 20
         together = at[4] - at[3] < 5
         picture.text(10, y + 4, name, own)
@@ -123,10 +123,13 @@ def record(data):
     for table in json.loads(RESULTS.read_text())["tables"]:
         rows = {row["label"]: row["results"] for row in table["rows"] if row["results"]}
         if table["kind"] == "missed":
-            data["missed"] = {name: rows[label][0] for label, name in MISSED.items() if label in rows}
+            data["missed"] = {name: {"at_ms": rows[label][0]["at_ms"], "counted": rows[label][0]["due_times"][3]}
+                              for label, name in MISSED.items() if label in rows}
         elif table["kind"] == "expiry" and "100,000 " in table["title"]:
             data["expiry"] = {name: pooled(rows[label]) for label, name in EXPIRY.items() if label in rows}
-    DATA.write_text(json.dumps(data, indent=1) + "\n")
+    parts = [f' "{part}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n }"
+             for part, rows in data.items()]
+    DATA.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def pooled(results):

@@ -3,14 +3,14 @@
     run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, missed, idle, thread, churn, start, call, queries, passes or waits.
+--only: create, postpone, expiry, memory, beat, missed, idle, thread, churn, start or call.
 --rounds: of every table; without it some have fewer than others.
 --old: a directory with another libchime.so.1: Chime's programs run with that one, too (versions.py).
 --limit: from then on, counted from the start, every table has only one round.
 
 Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
 the same random numbers. Within a table the rows take turns, each round beginning with another one, so that a change of
-the machine's mood meets all of them. What was measured is in build/results.json too; plot.py draws it.
+the machine's mood meets all of them. What was measured is in build/results.json too.
 """
 import argparse
 import json
@@ -131,110 +131,107 @@ def cost_turns(peers, forms, **options):
     return turns
 
 
+def rows_of(peers, load, **options):
+    return [peer.turn(load, **options) for peer in peers if load in peer.loads]
+
+
 def create_tables(peers, scale):
     for pending in scale.pending_create:
         turns = cost_turns(peers, [("create_until", "deadline"), ("create", "delay")], pending=pending,
                            operations=scale.operations)
         measure(turns, scale.rounds, scale.end)
-        yield tables.cost(f"create + start + cancel + release, {pending:,} pending", turns, "cost-create",
-                          pending=pending)
+        yield tables.cost(f"create + start + cancel + release, {pending:,} pending", turns)
 
 
 def postpone_tables(peers, scale):
     forms = [("postpone_until", "postpone_until"), ("postpone", "postpone"), ("reschedule", "reschedule")]
-    for seconds, what, plot in ((30, "an idle timeout of 30 s", "cost-touch"), (600, "by minutes", "cost-postpone")):
+    for seconds, what in ((30, "an idle timeout of 30 s"), (600, "by minutes")):
         for pending in scale.pending_postpone:
             turns = cost_turns(peers, forms, pending=pending, operations=scale.operations, seconds=seconds)
             measure(turns, scale.rounds, scale.end)
-            yield tables.cost(f"postpone a random timer, {what}, {pending:,} pending", turns, plot, pending=pending)
+            yield tables.cost(f"postpone a random timer, {what}, {pending:,} pending", turns)
 
 
 def expiry_tables(peers, scale):
     for pending, seconds, rounds in scale.expiry:
         turns = []
         for peer in peers:
-            if "expiry" not in peer.loads:
-                continue
             forms = ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.group == CHIME else ((0, ""),)
             for leeway, form in forms:
-                turns.append(peer.turn("expiry", peer.label + form, pending=pending, seconds=seconds, leeway=leeway))
+                turns += rows_of([peer], "expiry", label=peer.label + form, pending=pending, seconds=seconds, leeway=leeway)
         measure(turns, scale.fewer_rounds or rounds, scale.end)
-        yield tables.expiry(f"expiry of {pending:,} one-shots spread over one second", turns,
-                            f"lateness-expiry-{pending}")
+        yield tables.expiry(f"expiry of {pending:,} one-shots spread over one second", turns)
 
 
 def memory_tables(peers, scale):
     for pending in scale.pending_memory:
-        turns = [peer.turn("memory", pending=pending) for peer in peers if "memory" in peer.loads]
+        turns = rows_of(peers, "memory", pending=pending)
         measure(turns, scale.fewer_rounds or 1, scale.end)
         yield tables.memory(f"memory, {pending:,} pending", turns)
 
 
 def beat_tables(peers, scale):
-    turns = [peer.turn("beat", operations=scale.beats) for peer in peers if "beat" in peer.loads]
+    turns = rows_of(peers, "beat", operations=scale.beats)
     measure(turns, scale.rounds, scale.end)
-    yield tables.beat(f"lateness of a timer of 10 ms, {scale.beats} ticks a turn", turns, "lateness-beat")
+    yield tables.beat(f"lateness of a timer of 10 ms, {scale.beats} ticks a turn", turns)
 
 
 def missed_tables(peers, scale):
-    turns = [peer.turn("missed", seconds=scale.missed) for peer in peers if "missed" in peer.loads]
+    turns = rows_of(peers, "missed", seconds=scale.missed)
     measure(turns, 1, scale.end)
     yield tables.missed(f"a timer of {scale.missed} s whose third handler takes 2.6 intervals", turns)
 
 
 def idle_tables(peers, scale):
-    turns = [peer.turn("idle", pending=scale.idle, seconds=scale.idle_seconds)
-             for peer in peers if "idle" in peer.loads]
+    turns = rows_of(peers, "idle", pending=scale.idle, seconds=scale.idle_seconds)
     measure(turns, scale.fewer_rounds or scale.idle_rounds, scale.end)
     yield tables.idle(f"idle for {scale.idle_seconds} s, {scale.idle:,} pending", turns)
 
 
 def thread_tables(peers, scale):
-    turns = [peer.turn("threads", operations=scale.operations) for peer in peers if "threads" in peer.loads]
+    turns = rows_of(peers, "threads", operations=scale.operations)
     measure(turns, scale.rounds, scale.end)
     yield tables.threads("threads: create + start + cancel + release", turns)
 
 
 def churn_tables(peers, scale):
     names = ("chime-serial", "chime-bound", "libev", "libevent")
-    turns = [peer.turn("churn", seconds=scale.churn) for peer in peers if peer.name in names and "churn" in peer.loads]
+    turns = rows_of([peer for peer in peers if peer.name in names], "churn", seconds=scale.churn)
     measure(turns, scale.fewer_rounds or 1, scale.end)
     yield tables.churn(f"churn: 1,000,000 timers a second for {scale.churn:g} s, each cancelled after 10 ms", turns)
 
 
-def queries_tables(peers, scale):
-    for pending in scale.pending_queries:
-        turns = [peer.turn("queries", pending=pending, operations=scale.operations)
-                 for peer in peers if "queries" in peer.loads]
-        measure(turns, scale.rounds, scale.end)
-        if turns:
-            yield tables.queries(f"queries of a random timer, {pending:,} pending", turns)
+class Start(Turn):
+    """A program that writes the time of its first tick: milliseconds from just before it is started, several times."""
+
+    def run_once(self):
+        program, count = self.command[0], int(self.command[1])
+        try:
+            # First of all once more: then its pages are in memory.
+            return {"ms": [first_tick_ms(program, self.old) for _ in range(count + 1)][1:]}
+        except (OSError, ValueError) as error:
+            return {"failed": str(error)}
 
 
-def passes_tables(peers, scale):
-    for pending in scale.pending_queries:
-        turns = [peer.turn("passes", pending=pending, operations=scale.asked)
-                 for peer in peers if "passes" in peer.loads]
-        measure(turns, scale.rounds, scale.end)
-        if turns:
-            yield tables.passes(f"passes caused by {scale.asked:,} queries, {pending:,} pending", turns)
-
-
-def waits_tables(peers, scale):
-    turns = [peer.turn("waits", operations=scale.waits[0], seconds=scale.waits[1])
-             for peer in peers if "waits" in peer.loads]
-    measure(turns, scale.rounds, scale.end)
-    if turns:
-        yield tables.waits("ticks beside threads that wait for other queues' handlers", turns)
+def first_tick_ms(program, old):
+    reader, writer = os.pipe()
+    begun = time.monotonic_ns()
+    child = os.posix_spawn(program, [program], versions.environment(old) or os.environ,
+                           file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)])
+    os.close(writer)  # a program that does not start ends the read
+    with os.fdopen(reader, "rb") as output:
+        ticked = output.read()
+    if os.waitpid(child, 0)[1] != 0 or len(ticked) != 8:
+        raise ValueError(f"{program} has written no time")
+    return (int.from_bytes(ticked, sys.byteorder) - begun) / 1e6
 
 
 def start_tables(_, scale):
-    labels = {"empty": "C program without a timer", "dlopen": "the same, loads libchime", "timerfd": "timerfd + poll",
-              "libev": "libev", "dispatch": "libdispatch alone, linked in", "chime-serial": "chime serial",
-              "chime-host": "chime host"}
-    turns = [Turn(labels[name], [BUILD / "start", BUILD / f"first-{name}", f"operations={scale.starts}"], name)
+    labels = {"empty": "C program without a timer", "dlopen": "the same, loads libchime",
+              "dispatch": "libdispatch alone, linked in", "chime-serial": "chime serial", "chime-host": "chime host"}
+    turns = [Start(labels[name], [BUILD / f"first-{name}", scale.starts], name)
              for name in labels if (BUILD / f"first-{name}").exists()]
-    turns = versions.both(Turn, turns, ("dlopen", "chime-serial", "chime-host"), scale.old)
+    turns = versions.both(Start, turns, ("dlopen", "chime-serial", "chime-host"), scale.old)
     measure(turns, scale.fewer_rounds or 1, scale.end)
     yield tables.start("load and first tick, from before the program is started", turns)
 
@@ -243,9 +240,8 @@ def call_tables(_, scale):
     count, fewer = scale.calls, scale.calls // 10
     commands = {"C": [BUILD / "call-c", count], "Rust": [BUILD / "call-rust", count],
                 "Go, cgo": [BUILD / "call-go", count], "LuaJIT, ffi": ["luajit", HERE / "calls/call.lua", count],
-                "Python, cffi": [sys.executable, HERE / "calls/call_cffi.py", fewer],
-                "Python, ctypes": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "CDLL"],
-                "Python, ctypes, GIL kept": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "PyDLL"]}
+                **{label: [sys.executable, HERE / "calls/call.py", fewer, way] for label, way in
+                   (("Python, cffi", "cffi"), ("Python, ctypes", "CDLL"), ("Python, ctypes, GIL kept", "PyDLL"))}}
     turns = [Turn(label, command, label) for label, command in commands.items()]
     turns = versions.both(Turn, turns, commands, scale.old)
     for turn in turns:
@@ -269,7 +265,6 @@ class Scale:
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
     idle, idle_seconds = 100_000, 1.5
     beats, missed, churn, starts, calls = 100, 0.1, 10, 30, 1_000_000
-    pending_queries, asked, waits = (1_000, 100_000), 10_000, (5_000, 0.25)
 
 
 class QuickScale(Scale):
@@ -278,13 +273,11 @@ class QuickScale(Scale):
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
     idle, idle_seconds = 1_000, 0.2
     beats, missed, churn, starts, calls = 5, 0.01, 0.2, 2, 1_000
-    pending_queries, asked, waits = (1_000,), 100, (100, 0.01)
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
 MEASUREMENTS = (thread_tables, beat_tables, missed_tables, idle_tables, start_tables, call_tables, create_tables,
-                postpone_tables, queries_tables, passes_tables, waits_tables, memory_tables, churn_tables,
-                expiry_tables)
+                postpone_tables, memory_tables, churn_tables, expiry_tables)
 
 
 def main():

@@ -8,9 +8,8 @@ PEER, FLOOR = "peer", "floor"
 class Table:
     """Rows of turns, in columns: (heading, function of the turn that gives text)."""
 
-    def __init__(self, kind, title, note, turns, columns, **details):
+    def __init__(self, kind, title, note, turns, columns):
         self.kind, self.title, self.note, self.turns, self.columns = kind, title, note, turns, columns
-        self.details = details
 
     def text(self):
         width = max([len(turn.label) for turn in self.turns] + [20])
@@ -31,7 +30,7 @@ class Table:
     def as_dictionary(self):
         rows = [{"label": turn.label, "group": turn.group, **turn.details, "results": turn.results,
                  "left_out": turn.left_out, "failed": turn.failed} for turn in self.turns]
-        return {"kind": self.kind, "title": self.title, **self.details, "rows": rows}
+        return {"kind": self.kind, "title": self.title, "rows": rows}
 
 
 def values(turn, name):
@@ -75,7 +74,7 @@ def peers(turns):
     return lambda _: [turn for turn in turns if turn.group == PEER]
 
 
-def cost(title, turns, plot, **details):
+def cost(title, turns):
     def floor(turn):  # the one of the same form: by deadline, by delay, or any deadline
         return [row for row in turns
                 if row.group == FLOOR and row is not turn and row.details["load"] == turn.details["load"]]
@@ -83,16 +82,16 @@ def cost(title, turns, plot, **details):
                  turns,
                  [("min", least("ns")), ("median", middle("ns")), ("CPU", least("cpu_ns")),
                   ("x best", ratio(smallest("ns"), peers(turns))), ("x floor", ratio(smallest("ns"), floor)),
-                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))], plot=plot, **details)
+                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))])
 
 
-def expiry(title, turns, plot):
+def expiry(title, turns):
     return Table("expiry", title, "CPU: ns for each tick, of all threads; late: us, p50 and p99 the rounds' median",
                  turns,
                  [("CPU", least("cpu_ns", 0)), ("median", middle("cpu_ns", 0)),
                   ("x best", ratio(smallest("cpu_ns"), peers(turns))), ("wall s", middle("wall_s", 3)),
                   ("fired", least("fired", 0)), ("early", most("early", 0)), ("late p50", percentile(50)),
-                  ("late p99", percentile(99)), ("late max", percentile(100, max))], plot=plot)
+                  ("late p99", percentile(99)), ("late max", percentile(100, max))])
 
 
 def memory(title, turns):
@@ -100,7 +99,7 @@ def memory(title, turns):
                  [("bytes", least("bytes")), ("x best", ratio(smallest("bytes"), peers(turns)))])
 
 
-def beat(title, turns, plot):
+def beat(title, turns):
     bare_of = {"chime-bound": "timerfd", "chime-shared": "timerfd", "chime-precise": "nanosleep",
                "chime-serial": "dispatch", "chime-concurrent": "dispatch"}
 
@@ -121,7 +120,7 @@ def beat(title, turns, plot):
                  [("p50 min", percentile(50, min)), ("p50", percentile(50)), ("p90", percentile(90)),
                   ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0)),
                   ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare)),
-                  ("drift us", drift)], plot=plot)
+                  ("drift us", drift)])
 
 
 def missed(title, turns):
@@ -143,26 +142,6 @@ def threads(title, turns):
     return Table("threads", title, "millions of operations a second in all, best round; x: against one thread", turns,
                  [("one", most("one", 2)), ("2, 1 queue", most("shared", 2)), ("x", times("shared")),
                   ("2, 2 queues", most("own", 2)), ("x", times("own"))])
-
-
-def queries(title, turns):
-    return Table("queries", title, "ns for each call; beside: while a thread drives the queue, with a timer of 1 ms",
-                 turns,
-                 [("info", least("info")), ("median", middle("info")), ("next", least("next")),
-                  ("median", middle("next")), ("beside", least("info_beside")), ("next", least("next_beside"))])
-
-
-def passes(title, turns):
-    return Table("passes", title, "visits of the queue to its timers that the queries caused", turns,
-                 [("fewest", least("passes", 0)), ("most", most("passes", 0))])
-
-
-def waits(title, turns):
-    def times(name):
-        return lambda turn: f"{min(values(turn, name)) / min(values(turn, 'none')):.2f}"
-    return Table("waits", title, "CPU: ns for each tick, of all threads; x: against no thread that waits", turns,
-                 [("none", least("none", 0)), ("one", least("one", 0)), ("x", times("one")),
-                  ("eight", least("eight", 0)), ("x", times("eight"))])
 
 
 def churn(title, turns):

@@ -14,8 +14,7 @@ SHOWN = {"cost": [("ns", False), ("cpu_ns", False)], "expiry": [("cpu_ns", False
          "beat": [("late_ns", False)], "idle": [("wakeups", False), ("cpu_us", False)],
          "threads": [("one", True), ("shared", True), ("own", True)], "churn": [("busy", False), ("rss_end", False)],
          "start": [("ms", False)], "calls": [("state", False), ("postpone_until", False)],
-         "queries": [("info", False), ("next", False), ("info_beside", False), ("next_beside", False)],
-         "missed": [], "passes": [("passes", False)], "waits": [("none", False), ("one", False), ("eight", False)]}
+         "missed": []}
 
 
 def label(name, old):

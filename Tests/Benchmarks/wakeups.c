@@ -1,5 +1,5 @@
 /*
- * wakeups.c - what wake-ups cost on serial queues: CPU and changes of threads for each, threads, how late ticks are. One load
+ * wakeups.c - what wake-ups cost on serial queues: CPU and threads that go to sleep for each, threads, how late ticks are. One load
  * a process:
  *
  *     build/wakeups one        a timer of a millisecond
@@ -10,7 +10,6 @@
  *
  * `make wakeups`, OLD=DIR for another libchime beside it, turn by turn.
  */
-#include <dirent.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 #include "chime.h"
-#include "harness.h"
+#include "process.h"
 
 enum { MOST = 1000000, SECONDS = 3, CALLS = 20000 };
 
@@ -31,42 +30,6 @@ static void note(const chime_tick *tick, void *context) {
 }
 
 static void sleep_20_ms(const chime_tick *tick, void *context) { usleep(20000); }
-
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-static int64_t cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
-}
-
-/* How many threads there are, and how often they have gone to sleep or lost a processor. */
-static int look_at_threads(long *switches) {
-  DIR *directory = opendir("/proc/self/task");
-  struct dirent *entry;
-  int count = 0;
-  REQUIRE(directory != NULL);
-  *switches = 0;
-  while ((entry = readdir(directory)) != NULL) {
-    char path[300], line[200];
-    long number;
-    if (entry->d_name[0] == '.') continue;
-    snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
-    FILE *status = fopen(path, "r");
-    if (status == NULL) continue;
-    while (fgets(line, sizeof line, status) != NULL) {
-      char *name = strstr(line, "voluntary_ctxt_switches:"); /* and nonvoluntary_ */
-      if (name != NULL && sscanf(strchr(name, ':') + 1, "%ld", &number) == 1) *switches += number;
-    }
-    fclose(status);
-    count++;
-  }
-  closedir(directory);
-  return count;
-}
 
 static void tick_on(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, chime_handler handler) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
@@ -84,18 +47,18 @@ static chime_queue_t new_queue(void) {
 }
 
 static void measure(const char *name) {
-  long before, after;
+  unsigned long before, after;
   usleep(300000);
-  look_at_threads(&before);
+  process_threads(&before);
   __atomic_store_n(&ticks, 0, __ATOMIC_RELAXED);
-  int64_t begun = cpu_ns();
+  int64_t begun = process_cpu_ns();
   usleep(SECONDS * 1000000);
-  int64_t cpu = cpu_ns() - begun;
+  int64_t cpu = process_cpu_ns() - begun;
   long count = __atomic_load_n(&ticks, __ATOMIC_RELAXED);
-  int threads = look_at_threads(&after);
+  int threads = process_threads(&after);
   REQUIRE(count > 0 && count <= MOST);
-  qsort(late, (size_t)count, sizeof late[0], by_size);
-  printf("%-10s CPU %.1f us a tick, switches %.2f a tick, threads %d, late p50 %.0f us, p99 %.0f us\n", name,
+  qsort(late, (size_t)count, sizeof late[0], bench_ascending);
+  printf("%-10s CPU %.1f us a tick, sleeps %.2f a tick, threads %d, late p50 %.0f us, p99 %.0f us\n", name,
          (double)cpu / 1000 / (double)count, (double)(after - before) / (double)count, threads,
          (double)late[count / 2] / 1000, (double)late[count * 99 / 100] / 1000);
 }

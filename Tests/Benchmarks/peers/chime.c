@@ -6,10 +6,8 @@
 #include "../harness.h"
 
 #include <chime.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 const int peer_traits = PEER_THREAD_SAFE;
 
@@ -144,58 +142,4 @@ void peer_replace(size_t first, size_t count, int64_t delay_ns) {
     REQUIRE(chime_timer_release(timers[i]) == CHIME_OK);
     REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
   }
-}
-
-void peer_ask_info(const uint32_t *which, size_t count) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  for (size_t i = 0; i < count; i++) REQUIRE(chime_timer_get_info(timers[which[i]], &info) == CHIME_OK);
-}
-
-void peer_ask_next(const uint32_t *which, size_t count) {
-  int64_t deadline_ns;
-  for (size_t i = 0; i < count; i++) REQUIRE(chime_timer_next_deadline(timers[which[i]], &deadline_ns) == CHIME_OK);
-}
-
-uint64_t peer_passes(void) {
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  REQUIRE(chime_queue_get_stats(queues[0], &stats) == CHIME_OK);
-  return stats.passes;
-}
-
-/* ---- Threads that wait ------------------------------------------------------------------------------------------- */
-
-typedef struct waiter {
-  sem_t begun;
-  chime_queue_t queue; /* with a thread of its own */
-  chime_timer_t timer;
-  int syncs; /* how it waits */
-} waiter;
-
-static void on_held(const chime_tick *tick, void *context) {
-  REQUIRE(sem_post(context) == 0);
-  for (;;) pause(); /* until the program ends */
-}
-
-static void on_turn(void *context) {}
-
-static void *wait_for_handler(void *context) {
-  waiter *self = context;
-  chime_status status = self->syncs ? chime_queue_sync(self->queue, on_turn, NULL, CHIME_FOREVER)
-                                    : chime_timer_cancel_and_wait(self->timer, CHIME_FOREVER);
-  REQUIRE(status == CHIME_OK && !"the handler does not return");
-  return NULL;
-}
-
-void peer_hold(size_t threads) {
-  for (size_t i = 0; i < threads; i++) {
-    waiter *self = bench_array(1, sizeof *self);
-    pthread_t thread;
-    REQUIRE(sem_init(&self->begun, 0, 0) == 0);
-    self->syncs = i % 2 == 1;
-    REQUIRE(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &self->queue) == CHIME_OK);
-    REQUIRE(chime_timer_after(self->queue, 0, on_held, &self->begun, NULL, &self->timer) == CHIME_OK);
-    while (sem_wait(&self->begun) != 0) continue; /* a signal ended it */
-    REQUIRE(pthread_create(&thread, NULL, wait_for_handler, self) == 0);
-  }
-  usleep(100000); /* they wait by then */
 }

@@ -9,13 +9,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
   ],
   targets: [
-    .executableTarget(
-      name: "TimerBenchmark",
-      dependencies: [
-        .product(name: "Chime", package: "chime"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ]),
     .target(name: "AllocationCount"),
     .executableTarget(
       name: "Costs",
@@ -25,6 +18,5 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),
-    .executableTarget(name: "Sessions", dependencies: [.product(name: "Chime", package: "chime")]),
   ]
 )

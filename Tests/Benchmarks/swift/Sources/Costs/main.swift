@@ -14,7 +14,8 @@ import Synchronization
 let given = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 let (rounds, count) = (given.first ?? 5, given.dropFirst().first ?? 10_000)
 let ticks = max(1, count / 5)
-let (hour, interval) = (3600, 50)  // seconds, microseconds
+let sessions = 5 * count
+let (hour, interval, window) = (3600, 50, 200_000)  // seconds, microseconds, microseconds
 
 /// Lets the thread that waits go on once so many calls have come.
 final class Latch: Sendable {
@@ -25,18 +26,33 @@ final class Latch: Sendable {
   func wait() { done.wait() }
 }
 
+/// A handler that awaits something.
+func yieldAndCall(_ latch: Latch) async {
+  await Task.yield()
+  latch.call()
+}
+
+/// Timers that are due in an hour. `move` moves each of them once, and returns when that is done.
+struct Pending {
+  let move: () throws -> Void
+  let end: () -> Void
+}
+
 /// One way to have timers; each function does its work so often.
 protocol Way {
   var name: String { get }
   func makeAndCancel(_ count: Int) throws
   func tick(_ count: Int) throws
   func tickAsynchronously(_ count: Int) throws
-  func move(_ count: Int) throws
+  func pending(_ count: Int) throws -> Pending
+  /// Arms one-shots, one for each delay in microseconds, and returns when all have been called.
+  func expire(_ delays: [Int]) throws
 }
 
 struct ChimeWay: Way {
-  let name = "Chime"
+  let name: String
   let queue: TimerQueue
+  var leeway = Duration.zero  // of one-shots
 
   func makeAndCancel(_ count: Int) throws {
     for _ in 0..<count {
@@ -54,19 +70,23 @@ struct ChimeWay: Way {
 
   func tickAsynchronously(_ count: Int) throws {
     let latch = Latch(count)
-    let timer = try queue.schedule(
-      every: .microseconds(interval),
-      task: { _ in
-        await Task.yield()
-        latch.call()
-      })
+    let timer = try queue.schedule(every: .microseconds(interval), task: { _ in await yieldAndCall(latch) })
     latch.wait()
     timer.cancel()
   }
 
-  func move(_ count: Int) throws {
-    let timer = try queue.schedule(after: .seconds(hour)) { _ in }
-    for _ in 0..<count { try timer.postpone(by: .seconds(hour)) }
+  func pending(_ count: Int) throws -> Pending {
+    let timers = try (0..<count).map { _ in try queue.schedule(after: .seconds(hour)) { _ in } }
+    return Pending(move: { for timer in timers { try timer.postpone(by: .seconds(hour)) } }, end: {})
+  }
+
+  func expire(_ delays: [Int]) throws {
+    let latch = Latch(delays.count)
+    let timers = try delays.map { delay in
+      try queue.schedule(after: .microseconds(delay), leeway: leeway) { _ in latch.call() }
+    }
+    latch.wait()
+    withExtendedLifetime(timers) {}
   }
 }
 
@@ -85,89 +105,109 @@ struct DispatchWay: Way {
     return timer
   }
 
+  private func tick(_ count: Int, _ call: @escaping @Sendable (Latch) -> Void) {
+    let latch = Latch(count)
+    let timer = make(after: .microseconds(interval), every: .microseconds(interval)) { call(latch) }
+    latch.wait()
+    timer.cancel()
+  }
+
   func makeAndCancel(_ count: Int) {
     for _ in 0..<count { make(after: .seconds(hour)) {}.cancel() }
     queue.sync {}
   }
 
-  func tick(_ count: Int) {
-    let latch = Latch(count)
-    let timer = make(after: .microseconds(interval), every: .microseconds(interval)) { latch.call() }
-    latch.wait()
-    timer.cancel()
+  func tick(_ count: Int) { tick(count) { $0.call() } }
+  func tickAsynchronously(_ count: Int) { tick(count) { latch in Task { await yieldAndCall(latch) } } }
+
+  func pending(_ count: Int) -> Pending {
+    let timers = (0..<count).map { _ in make(after: .seconds(hour)) {} }
+    return Pending(
+      move: {
+        for timer in timers { timer.schedule(deadline: .now() + .seconds(hour)) }
+        queue.sync {}
+      }, end: { for timer in timers { timer.cancel() } })
   }
 
-  func tickAsynchronously(_ count: Int) {
-    let latch = Latch(count)
-    let timer = make(after: .microseconds(interval), every: .microseconds(interval)) {
-      Task {
-        await Task.yield()
-        latch.call()
-      }
-    }
+  func expire(_ delays: [Int]) {
+    let latch = Latch(delays.count)
+    let timers = delays.map { make(after: .microseconds($0)) { latch.call() } }
     latch.wait()
-    timer.cancel()
-  }
-
-  func move(_ count: Int) {
-    let timer = make(after: .seconds(hour)) {}
-    for _ in 0..<count { timer.schedule(deadline: .now() + .seconds(hour)) }
-    queue.sync {}
-    timer.cancel()
+    for timer in timers { timer.cancel() }
   }
 }
 
 struct TaskWay: Way {
   let name = "Task.sleep"
 
+  /// A sleep whose end is counted: it belongs to the sleep, also after a cancellation.
+  private func sleep(for delay: Duration, _ latch: Latch) -> Task<Void, Never> {
+    Task {
+      try? await Task.sleep(for: delay)
+      latch.call()
+    }
+  }
+
+  private func wait(_ body: @escaping @Sendable () async -> Void) {
+    let latch = Latch(1)
+    Task {
+      await body()
+      latch.call()
+    }
+    latch.wait()
+  }
+
   func makeAndCancel(_ count: Int) {
-    // The end of a cancelled sleep belongs to it: so many are under way at most.
-    for start in stride(from: 0, to: count, by: 100) {
+    for start in stride(from: 0, to: count, by: 100) {  // so many are under way at most
       let latch = Latch(min(100, count - start))
-      for _ in start..<min(start + 100, count) {
-        Task {
-          try? await Task.sleep(for: .seconds(hour))
-          latch.call()
-        }.cancel()
-      }
+      for _ in start..<min(start + 100, count) { sleep(for: .seconds(hour), latch).cancel() }
       latch.wait()
     }
   }
 
   func tick(_ count: Int) {
-    let latch = Latch(1)
-    Task {
-      for _ in 0..<count { try? await Task.sleep(for: .microseconds(interval)) }
-      latch.call()
-    }
-    latch.wait()
+    wait { for _ in 0..<count { try? await Task.sleep(for: .microseconds(interval)) } }
   }
 
   func tickAsynchronously(_ count: Int) {
-    let latch = Latch(1)
-    Task {
+    wait {
       for _ in 0..<count {
         try? await Task.sleep(for: .microseconds(interval))
         await Task.yield()
       }
-      latch.call()
     }
-    latch.wait()
   }
 
   /// A sleep is not moved: it is cancelled, and another begins.
-  func move(_ count: Int) { makeAndCancel(count) }
+  func pending(_ count: Int) -> Pending {
+    var ends = Latch(count)
+    var sleeps = (0..<count).map { _ in sleep(for: .seconds(hour), ends) }
+    func end() {
+      for sleep in sleeps { sleep.cancel() }
+      ends.wait()
+    }
+    return Pending(
+      move: {
+        let (old, next) = (ends, Latch(count))
+        for index in sleeps.indices {
+          sleeps[index].cancel()
+          sleeps[index] = sleep(for: .seconds(hour), next)
+        }
+        old.wait()
+        ends = next
+      }, end: end)
+  }
+
+  func expire(_ delays: [Int]) {
+    let latch = Latch(delays.count)
+    for delay in delays { _ = sleep(for: .microseconds(delay), latch) }
+    latch.wait()
+  }
 }
 
 struct NIOWay: Way {
   let name = "SwiftNIO, on its loop"
   let loop: any EventLoop
-
-  func makeAndCancel(_ count: Int) throws {
-    try loop.submit { [loop] in
-      for _ in 0..<count { loop.scheduleTask(in: .seconds(Int64(hour))) {}.cancel() }
-    }.wait()
-  }
 
   private func tick(_ count: Int, _ call: @escaping @Sendable (Latch) -> Void) throws {
     let latch = Latch(count)
@@ -177,19 +217,39 @@ struct NIOWay: Way {
     task.cancel()
   }
 
-  func tick(_ count: Int) throws { try tick(count) { $0.call() } }
-
-  func tickAsynchronously(_ count: Int) throws {
-    try tick(count) { latch in
-      Task {
-        await Task.yield()
-        latch.call()
-      }
-    }
+  func makeAndCancel(_ count: Int) throws {
+    try loop.submit { [loop] in
+      for _ in 0..<count { loop.scheduleTask(in: .seconds(Int64(hour))) {}.cancel() }
+    }.wait()
   }
 
+  func tick(_ count: Int) throws { try tick(count) { $0.call() } }
+  func tickAsynchronously(_ count: Int) throws { try tick(count) { latch in Task { await yieldAndCall(latch) } } }
+
   /// A task is not moved: it is cancelled, and another scheduled.
-  func move(_ count: Int) throws { try makeAndCancel(count) }
+  func pending(_ count: Int) throws -> Pending {
+    let make: @Sendable () -> [Scheduled<Void>] = { [loop] in
+      (0..<count).map { _ in loop.scheduleTask(in: .seconds(Int64(hour))) {} }
+    }
+    var tasks = try loop.submit(make).wait()
+    let again: @Sendable ([Scheduled<Void>]) -> [Scheduled<Void>] = { [loop] old in
+      old.map { task in
+        task.cancel()
+        return loop.scheduleTask(in: .seconds(Int64(hour))) {}
+      }
+    }
+    return Pending(
+      move: { tasks = try loop.submit { [tasks] in again(tasks) }.wait() },
+      end: { for task in tasks { task.cancel() } })
+  }
+
+  func expire(_ delays: [Int]) throws {
+    let latch = Latch(delays.count)
+    try loop.submit { [loop] in
+      for delay in delays { loop.scheduleTask(in: .microseconds(Int64(delay))) { latch.call() } }
+    }.wait()
+    latch.wait()
+  }
 }
 
 /// The processor time of the process so far, in nanoseconds.
@@ -199,13 +259,33 @@ func processorTime() -> Double {
   return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
+/// What `body` takes.
+func measure(_ body: () throws -> Void) rethrows -> (time: Double, allocations: Double) {
+  let (time, allocations) = (processorTime(), allocation_count())
+  try body()
+  return (processorTime() - time, Double(allocation_count() - allocations))
+}
+
+func measureMoves(_ way: any Way, among timers: Int) throws -> (time: Double, allocations: Double) {
+  let pending = try way.pending(timers)
+  defer { pending.end() }
+  return try measure(pending.move)
+}
+
 let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+let queue = try TimerQueue(label: "costs")
 let ways: [any Way] = [
-  ChimeWay(queue: try TimerQueue(label: "costs")), DispatchWay(), TaskWay(), NIOWay(loop: group.next()),
+  ChimeWay(name: "Chime", queue: queue),
+  ChimeWay(name: "Chime, 1 ms of leeway", queue: queue, leeway: .milliseconds(1)), DispatchWay(), TaskWay(),
+  NIOWay(loop: group.next()),
 ]
-let works: [(name: String, count: Int, body: (any Way, Int) throws -> Void)] = [
-  ("made and cancelled", count, { try $0.makeAndCancel($1) }), ("a tick", ticks, { try $0.tick($1) }),
-  ("an asynchronous handler's tick", ticks, { try $0.tickAsynchronously($1) }), ("a move", count, { try $0.move($1) }),
+let delays = (0..<count).map { _ in Int.random(in: 0..<window) }
+let works: [(name: String, count: Int, measure: (any Way) throws -> (time: Double, allocations: Double))] = [
+  ("made and cancelled", count, { way in try measure { try way.makeAndCancel(count) } }),
+  ("a tick", ticks, { way in try measure { try way.tick(ticks) } }),
+  ("an asynchronous handler's tick", ticks, { way in try measure { try way.tickAsynchronously(ticks) } }),
+  ("a move of one of \(sessions)", sessions, { try measureMoves($0, among: sessions) }),
+  ("a one-shot within 200 ms", count, { way in try measure { try way.expire(delays) } }),
 ]
 print("| | " + works.map(\.name).joined(separator: " | ") + " |")
 print("| --- |" + String(repeating: " ---: |", count: works.count))
@@ -213,11 +293,9 @@ var cells: [[(time: Double, allocations: Double)]] = ways.map { _ in works.map {
 for _ in 0..<rounds {
   for (column, work) in works.enumerated() {
     for (row, way) in ways.enumerated() {
-      let (time, allocations) = (processorTime(), allocation_count())
-      try work.body(way, work.count)
-      let taken = ((processorTime() - time) / Double(work.count), Double(allocation_count() - allocations))
-      cells[row][column].time = min(cells[row][column].time, taken.0)
-      cells[row][column].allocations = min(cells[row][column].allocations, taken.1 / Double(work.count))
+      let taken = try work.measure(way)
+      cells[row][column].time = min(cells[row][column].time, taken.time / Double(work.count))
+      cells[row][column].allocations = min(cells[row][column].allocations, taken.allocations / Double(work.count))
     }
   }
 }

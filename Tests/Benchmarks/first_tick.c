@@ -3,12 +3,10 @@
  *
  *     EMPTY          no timer at all: a C program that starts
  *     DLOPEN         the same, and libchime is loaded
- *     TIMERFD        a timerfd that is due at once, and poll
- *     LIBEV          libev
  *     DISPATCH       a timer source of the libdispatch that is in libchime, linked into the program
  *     CHIME_KIND     Chime's one-shot of delay 0 on a queue of that kind; on a host-driven one with chime_queue_run
  */
-#include "../harness.h"
+#include "harness.h"
 
 #include <unistd.h>
 
@@ -25,32 +23,6 @@ int main(void) {
   REQUIRE(dlopen("libchime.so.1", RTLD_NOW) != NULL);
 #endif
   write_time();
-}
-
-#elif defined(TIMERFD)
-#include <poll.h>
-#include <sys/timerfd.h>
-
-int main(void) {
-  int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-  struct itimerspec spec = {.it_value.tv_nsec = 1};
-  struct pollfd entry = {.fd = timer, .events = POLLIN};
-  REQUIRE(timer >= 0 && timerfd_settime(timer, 0, &spec, NULL) == 0);
-  REQUIRE(poll(&entry, 1, -1) == 1);
-  write_time();
-}
-
-#elif defined(LIBEV)
-#include <ev.h>
-
-static void on_tick(struct ev_loop *loop, ev_timer *timer, int events) { write_time(); }
-
-int main(void) {
-  struct ev_loop *loop = ev_default_loop(0);
-  ev_timer timer;
-  ev_timer_init(&timer, on_tick, 0., 0.);
-  ev_timer_start(loop, &timer);
-  ev_run(loop, 0);
 }
 
 #elif defined(DISPATCH)
