@@ -12,7 +12,7 @@ cat >"$build/chime.pc" <<PC
 Name: chime
 Description: the library that is tested
 Version: 0
-Cflags: -I$PWD/../../include
+Cflags: -I$PWD/../../../include
 Libs: -L$LIB -lchime
 PC
 export LD_LIBRARY_PATH="$LIB"

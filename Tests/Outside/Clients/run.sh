@@ -9,10 +9,10 @@ limit=600 # seconds for one client, building included
 
 export CHIME_LIBRARY="$LIB/libchime.so.1"      # what the clients load
 export CHIME_LIB="$LIB"                        # what they link: -L
-export CHIME_INCLUDE="$PWD/../../include"      # -I
+export CHIME_INCLUDE="$PWD/../../../include"      # -I
 export CHIME_HEADER="$CHIME_INCLUDE/chime.h"
 export CHIME_LAYOUT="$PWD/build/layout.txt"
-export CHIME_BINDINGS="$PWD/../../Sources/Bindings"
+export CHIME_BINDINGS="$PWD/../../../Sources/Bindings"
 export PYTHONDONTWRITEBYTECODE=1
 
 [ -e "$CHIME_LIBRARY" ] || { echo "no library: make -C examples-c library"; exit 1; }

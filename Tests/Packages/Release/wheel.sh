@@ -27,7 +27,7 @@ esac
 echo "ok: wheel, $(grep '^Ran' "$work/tests.txt")"
 if command -v mypy >/dev/null; then mypy --strict --cache-dir "$work/mypy" "$bindings/chime_timers"; else echo "left out: mypy"; fi
 
-cp "$here/../../Clients/python/exit.py" .
+cp "$here/../../Outside/Clients/python/exit.py" .
 ends=0
 for half in one two; do # two at a time
   (
