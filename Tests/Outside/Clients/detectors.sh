@@ -8,13 +8,7 @@ need go cargo valgrind pkg-config
 
 build=$PWD/build/detectors
 mkdir -p "$build"
-cat >"$build/chime.pc" <<PC
-Name: chime
-Description: the library that is tested
-Version: 0
-Cflags: -I$PWD/../../../include
-Libs: -L$LIB -lchime
-PC
+package "$build/chime.pc" "$PWD/../../../include" "-L$LIB -lchime"
 export LD_LIBRARY_PATH="$LIB"
 
 # detector NAME COMMAND...: what it prints, if it fails.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the clients (DIRECTORY/run, for the named directories or all) and compares what they print with expected.txt, the
-# client's own or the common one. Called by the Makefile.
+# Runs the clients (DIRECTORY/run, for the named directories or all) and compares what they print with expected.txt. Called by
+# the Makefile.
 #
 # DIRECTORY/run builds the client if need be and runs it, in its directory. Its status: 0; 77 for "skipped", the last
 # line of its standard error says why; anything else has failed.
@@ -24,11 +24,9 @@ passed=0 failed=0 skipped=0
 for name in $all; do
   export BUILD="$PWD/build/$name" # for what the client builds
   mkdir -p "$BUILD"
-  expected=expected.txt
-  [ -e "$name/expected.txt" ] && expected=$name/expected.txt
   (cd "$name" && exec timeout --kill-after=10 "$limit" ./run) >"$BUILD/transcript.txt" 2>"$BUILD/errors.txt" </dev/null
   status=$?
-  diff -u "$expected" "$BUILD/transcript.txt" >"$BUILD/diff.txt"
+  diff -u expected.txt "$BUILD/transcript.txt" >"$BUILD/diff.txt"
   same=$?
   if [ "$status" -eq 77 ] && [ $# -eq 0 ]; then
     echo "skipped $name: $(tail -n 1 "$BUILD/errors.txt")"

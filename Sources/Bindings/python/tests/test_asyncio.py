@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gc
+import selectors
 import sys
+import threading
 import unittest
 import warnings
 from datetime import timedelta
@@ -42,6 +44,51 @@ class TimersOnALoop(unittest.TestCase):
                 return timers.queue.stats().timers
 
         self.assertEqual(asyncio.run(main()), 0)
+
+    def test_a_timer_of_another_thread_wakes_the_loop(self):
+        async def main():
+            async with Timers() as timers:
+                ticked = timers.loop.create_future()
+
+                def on_tick(tick):  # on the loop's thread, so the future may be touched
+                    ticked.set_result(threading.current_thread() is threading.main_thread())
+
+                # The loop is in its select when the other thread starts the timer.
+                thread = threading.Timer(0.02, lambda: timers.queue.once(MILLISECOND, on_tick))
+                thread.start()
+                return await ticked
+
+        self.assertTrue(run(main()))
+
+    def test_an_idle_loop_does_not_poll(self):
+        class Selector(selectors.DefaultSelector):
+            turns = 0
+
+            def select(self, timeout=None):
+                self.turns += 1
+                return super().select(timeout)
+
+        selector = Selector()
+        loop = asyncio.SelectorEventLoop(selector)
+
+        async def main():
+            async with Timers() as timers:
+                idle = [asyncio.create_task(timers.sleep(3600)) for _ in range(1000)]
+                while timers.queue.stats().timers < len(idle):
+                    await asyncio.sleep(0)
+                await timers.sleep(0.001)
+                turns, passes = selector.turns, timers.queue.stats().passes
+                await timers.sleep(0.2)
+                turns, passes = selector.turns - turns, timers.queue.stats().passes - passes
+                for task in idle:
+                    task.cancel()
+                await asyncio.gather(*idle, return_exceptions=True)
+                return turns, passes
+
+        with contextlib.closing(loop):
+            turns, passes = loop.run_until_complete(asyncio.wait_for(main(), 30))
+        self.assertLessEqual(turns, 5)
+        self.assertLessEqual(passes, 5)
 
     def test_ticks_are_an_async_iterator_that_counts_what_it_missed(self):
         async def main():

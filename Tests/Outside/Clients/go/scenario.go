@@ -103,52 +103,29 @@ func virtualTime() {
 	fmt.Println("now", int64(must(queue.Now())))
 	advance(0)
 
-	fmt.Println("- suspend and resume, the grid stands")
-	fmt.Println("suspend", said(timer.Suspend()), "again", said(timer.Suspend()))
-	advance(20)
-	fmt.Println("resume", said(timer.Resume()), "again", said(timer.Resume()))
-	advance(0)
 	released(timer)
 
-	fmt.Println("- suspend and resume, what was left is kept")
+	fmt.Println("- suspend and resume, with a target")
+	var target C.chime_target_t
+	ok(C.target_create(77, &target))
 	call, gone = printing(3)
 	remaining := chime.Schedule{First: 50, Interval: 50, ResumeRemaining: true}
-	timer = must(queue.Start(remaining, chime.TimerOptions{Armed: true, Cancelled: true}, call, gone))
+	options := chime.TimerOptions{Armed: true, Cancelled: true, Target: uint64(target)}
+	timer = must(queue.Start(remaining, options, call, gone))
 	advance(20)
-	timer.Suspend()
+	fmt.Println("suspend", said(timer.Suspend()), "again", said(timer.Suspend()))
 	advance(1005)
 	info := must(timer.Info())
 	fmt.Println("state", info.State, "remaining", int64(info.Remaining))
 	timer.Resume()
 	advance(30)
-	fmt.Println("cancel", said(timer.Cancel()), "again", said(timer.Cancel()))
-	advance(0)
-	released(timer)
-
-	fmt.Println("- postpone")
-	call, gone = printing(4)
-	timer = must(queue.After(100, call, gone))
-	advance(60)
-	fmt.Println("postpone", said(timer.Postpone(100)))
-	advance(99)
-	advance(1)
-	fmt.Println("postpone", said(timer.Postpone(100)))
-	released(timer)
-
-	fmt.Println("- target")
-	var target C.chime_target_t
-	ok(C.target_create(77, &target))
-	call, gone = printing(5)
-	options := chime.TimerOptions{Target: uint64(target)}
-	timer = must(queue.Start(chime.Schedule{First: 10, Interval: 10}, options, call, gone))
-	advance(10)
 	var object C.uintptr_t
 	ok(C.target_retain(target, &object))
 	fmt.Println("retain", object)
 	ok(C.chime_target_release(target))
-	advance(10)
 	ok(C.chime_target_release(target))
 	fmt.Println("state", timer.State(), "activate", said(timer.Activate()), "retain", name(C.chime_target_retain(target, nil)))
+	advance(0)
 	released(timer)
 
 	fmt.Println("- nobody holds it")
@@ -203,9 +180,6 @@ func hostDriven() {
 	}
 	fmt.Println("due times", dues[8], dues[9], "early", early, "functions", functions)
 	fmt.Println("states", oneShot.State(), repeating.State())
-	var record C.chime_tick
-	var count C.uint32_t
-	fmt.Println("take_ticks", name(C.chime_queue_take_ticks(id(queue), &record, C.sizeof_chime_tick, 1, &count)))
 	ok(C.chime_status(must(oneShot.Release())))
 	ok(C.chime_status(must(repeating.Release())))
 	ok(C.chime_status(must(queue.Close())))
@@ -259,7 +233,6 @@ func hostDrivenRecords() {
 	take(1)
 	ok(C.chime_timer_release(second))
 	take(1)
-	fmt.Println("process", name(C.chime_queue_process(queue, 0, nil)))
 	ok(C.chime_queue_shutdown(queue, C.CHIME_FOREVER))
 }
 

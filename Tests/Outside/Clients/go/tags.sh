@@ -2,15 +2,10 @@
 # tags.sh DIRECTORY: that each build links the libchime that it asks for, whatever the cache has from another build. pkg-config
 # finds two libraries that differ in the path where they are looked for.
 set -e
+. ../need.sh
 mkdir -p "$1/pkgconfig"
 for name in chime chime-static; do
-  cat >"$1/pkgconfig/$name.pc" <<PC
-Name: $name
-Description: the library that is tested
-Version: 0
-Cflags: -I$CHIME_INCLUDE
-Libs: -L$CHIME_LIB -lchime -Wl,-rpath,/where/$name/is
-PC
+  package "$1/pkgconfig/$name.pc" "$CHIME_INCLUDE" "-L$CHIME_LIB -lchime -Wl,-rpath,/where/$name/is"
 done
 for round in 1 2; do
   for name in chime chime-static; do

@@ -150,7 +150,6 @@ final class Scenario {
   static native int chime_queue_jump(long queue, long duration);
   static native int chime_queue_poll_timeout(long queue, int[] milliseconds);
   static native int chime_queue_run(long queue, int flags);
-  static native int chime_queue_process(long queue, int max, int[] count);
   static native int chime_queue_take_ticks(long queue, Pointer ticks, int tickSize, int capacity, int[] count);
   static native int chime_timer_start(long queue, TimerOptions options, Schedule schedule, long[] timer);
   static native int chime_timer_after(
@@ -160,7 +159,6 @@ final class Scenario {
   static native int chime_timer_activate(long timer, Schedule schedule);
   static native int chime_timer_suspend(long timer);
   static native int chime_timer_resume(long timer);
-  static native int chime_timer_postpone(long timer, long delay);
   static native int chime_timer_cancel(long timer);
   static native int chime_timer_release(long timer);
   static native int chime_timer_check_generation(long timer, long generation);
@@ -278,54 +276,32 @@ final class Scenario {
     say("now " + made(value -> chime_queue_now(queue, value)));
     ok(chime_queue_advance(queue, 0));
 
-    say("- suspend and resume, the grid stands");
-    say("suspend " + name(chime_timer_suspend(repeating)) + " again " + name(chime_timer_suspend(repeating)));
-    ok(chime_queue_advance(queue, 20));
-    say("resume " + name(chime_timer_resume(repeating)) + " again " + name(chime_timer_resume(repeating)));
-    ok(chime_queue_advance(queue, 0));
     ok(chime_timer_release(repeating));
 
-    say("- suspend and resume, what was left is kept");
+    say("- suspend and resume, with a target");
+    long target = made(value -> chime_target_create(new Pointer(77), ON_DESTROY, value));
     TimerOptions options = new TimerOptions(3, Scenario::describe);
     options.registration_handler = options.cancel_handler = ON_TICK;
+    options.target = target;
     Schedule schedule = new Schedule(50, 50);
     schedule.resume_policy = RESUME_REMAINING;
     long timer = start(queue, options, schedule);
     ok(chime_queue_advance(queue, 20));
-    ok(chime_timer_suspend(timer));
+    say("suspend " + name(chime_timer_suspend(timer)) + " again " + name(chime_timer_suspend(timer)));
     ok(chime_queue_advance(queue, 1005));
     TimerInfo info = new TimerInfo();
     ok(chime_timer_get_info(timer, info));
     say("state " + info.state + " remaining " + info.remaining_ns);
     ok(chime_timer_resume(timer));
     ok(chime_queue_advance(queue, 30));
-    say("cancel " + name(chime_timer_cancel(timer)) + " again " + name(chime_timer_cancel(timer)));
-    ok(chime_queue_advance(queue, 0));
-    ok(chime_timer_release(timer));
-
-    say("- postpone");
-    timer = after(queue, 100, 4);
-    ok(chime_queue_advance(queue, 60));
-    say("postpone " + name(chime_timer_postpone(timer, 100)));
-    ok(chime_queue_advance(queue, 99));
-    ok(chime_queue_advance(queue, 1));
-    say("postpone " + name(chime_timer_postpone(timer, 100)));
-    ok(chime_timer_release(timer));
-
-    say("- target");
-    long target = made(value -> chime_target_create(new Pointer(77), ON_DESTROY, value));
-    options = new TimerOptions(5, Scenario::describe);
-    options.target = target;
-    timer = start(queue, options, new Schedule(10, 10));
-    ok(chime_queue_advance(queue, 10));
     PointerByReference object = new PointerByReference();
     ok(chime_target_retain(target, object));
     say("retain " + number(object.getValue()));
     ok(chime_target_release(target));
-    ok(chime_queue_advance(queue, 10));
     ok(chime_target_release(target));
     say("state " + state(timer) + " activate " + name(chime_timer_activate(timer, null))
         + " retain " + name(chime_target_retain(target, null)));
+    ok(chime_queue_advance(queue, 0));
     ok(chime_timer_release(timer));
 
     say("- nobody holds it");
@@ -362,9 +338,6 @@ final class Scenario {
     ok(status[0]);
     say("due times " + dues[8] + " " + dues[9] + " early " + early + " functions " + functions);
     say("states " + state(oneShot) + " " + state(repeating));
-    Tick record = new Tick();
-    int taken = chime_queue_take_ticks(queue, record.getPointer(), record.size(), 1, new int[1]);
-    say("take_ticks " + name(taken));
     ok(chime_timer_release(oneShot));
     ok(chime_timer_release(repeating));
     ok(chime_queue_shutdown(queue, FOREVER));
@@ -419,7 +392,6 @@ final class Scenario {
     take(queue, 1, second);
     ok(chime_timer_release(second));
     take(queue, 1, second);
-    say("process " + name(chime_queue_process(queue, 0, null)));
     ok(chime_queue_shutdown(queue, FOREVER));
   }
 

@@ -89,51 +89,28 @@ ok(chime.chime_queue_jump(queue, 30))
 say("now", number(made("int64_t", chime.chime_queue_now, queue)))
 advance(0)
 
-say("- suspend and resume, the grid stands")
-say("suspend", name(chime.chime_timer_suspend(timer)), "again", name(chime.chime_timer_suspend(timer)))
-advance(20)
-say("resume", name(chime.chime_timer_resume(timer)), "again", name(chime.chime_timer_resume(timer)))
-advance(0)
 ok(timer_release(timer))
 
-say("- suspend and resume, what was left is kept")
+say("- suspend and resume, with a target")
+local target = made("chime_target_t", chime.chime_target_create, pointer(77), on_destroy)
 timer = made("chime_timer_t", chime.chime_timer_start, queue,
   sized("chime_timer_options", { handler = on_tick, registration_handler = on_tick, cancel_handler = on_tick,
-    context = pointer(3), finalizer = on_finalize }),
+    context = pointer(3), finalizer = on_finalize, target = target }),
   sized("chime_schedule", { first_ns = 50, interval_ns = 50, resume_policy = chime.CHIME_RESUME_REMAINING }))
 advance(20)
-ok(chime.chime_timer_suspend(timer))
+say("suspend", name(chime.chime_timer_suspend(timer)), "again", name(chime.chime_timer_suspend(timer)))
 advance(1005)
 local info = sized("chime_timer_info", {})
 ok(chime.chime_timer_get_info(timer, info))
 say("state", info.state, "remaining", number(info.remaining_ns))
 ok(chime.chime_timer_resume(timer))
 advance(30)
-say("cancel", name(chime.chime_timer_cancel(timer)), "again", name(chime.chime_timer_cancel(timer)))
-advance(0)
-ok(timer_release(timer))
-
-say("- postpone")
-timer = made("chime_timer_t", chime.chime_timer_after, queue, 100, on_tick, pointer(4), on_finalize)
-advance(60)
-say("postpone", name(chime.chime_timer_postpone(timer, 100)))
-advance(99)
-advance(1)
-say("postpone", name(chime.chime_timer_postpone(timer, 100)))
-ok(timer_release(timer))
-
-say("- target")
-local target = made("chime_target_t", chime.chime_target_create, pointer(77), on_destroy)
-timer = made("chime_timer_t", chime.chime_timer_start, queue,
-  sized("chime_timer_options", { handler = on_tick, context = pointer(5), finalizer = on_finalize, target = target }),
-  sized("chime_schedule", { first_ns = 10, interval_ns = 10 }))
-advance(10)
 say("retain", number(made("void *", chime.chime_target_retain, target)))
 ok(target_release(target))
-advance(10)
 ok(target_release(target))
 say("state", state(timer), "activate", name(chime.chime_timer_activate(timer, nil)), "retain",
   name(chime.chime_target_retain(target, nil)))
+advance(0)
 ok(timer_release(timer))
 
 say("- nobody holds it")
@@ -170,8 +147,6 @@ while dues[8] < 1 or dues[9] < 5 or functions < 1 do
 end
 say("due times", dues[8], dues[9], "early", early, "functions", functions)
 say("states", state(one_shot), state(repeating))
-say("take_ticks", name(queue_take_ticks(queue, ffi.new("chime_tick[1]"), ffi.sizeof("chime_tick"), 1,
-  ffi.new("uint32_t[1]"))))
 ok(timer_release(one_shot))
 ok(timer_release(repeating))
 ok(queue_shutdown(queue, FOREVER))
@@ -214,5 +189,4 @@ ok(timer_release(first))
 take(1)
 ok(timer_release(second))
 take(1)
-say("process", name(queue_process(queue, 0, nil)))
 ok(queue_shutdown(queue, FOREVER))

@@ -86,7 +86,6 @@ module Chime
   declare :timer_activate, "Qp"
   declare :timer_suspend, "Q"
   declare :timer_resume, "Q"
-  declare :timer_postpone, "Qq"
   declare :timer_cancel, "Q"
   declare :timer_release, "Q"
   declare :timer_check_generation, "QQ"
@@ -167,20 +166,17 @@ ok Chime.queue_jump(queue, 30)
 puts "now #{made("q", :queue_now, queue)}"
 advance[0]
 
-puts "- suspend and resume, the grid stands"
-puts "suspend #{name(Chime.timer_suspend(timer))} again #{name(Chime.timer_suspend(timer))}"
-advance[20]
-puts "resume #{name(Chime.timer_resume(timer))} again #{name(Chime.timer_resume(timer))}"
-advance[0]
 ok Chime.timer_release(timer)
 
-puts "- suspend and resume, what was left is kept"
+puts "- suspend and resume, with a target"
+target = id(:target_create, 77, ON_DESTROY)
 options = Chime.pack(:chime_timer_options, handler: ON_TICK.to_i, registration_handler: ON_TICK.to_i,
-                                           cancel_handler: ON_TICK.to_i, context: 3, finalizer: ON_FINALIZE.to_i)
+                                           cancel_handler: ON_TICK.to_i, context: 3, finalizer: ON_FINALIZE.to_i,
+                                           target: target)
 schedule = Chime.pack(:chime_schedule, first_ns: 50, interval_ns: 50, resume_policy: Chime::RESUME_REMAINING)
 timer = id(:timer_start, queue, options, schedule)
 advance[20]
-ok Chime.timer_suspend(timer)
+puts "suspend #{name(Chime.timer_suspend(timer))} again #{name(Chime.timer_suspend(timer))}"
 advance[1005]
 bytes = Chime.pack(:chime_timer_info)
 ok Chime.timer_get_info(timer, bytes)
@@ -188,31 +184,12 @@ info = Chime.unpack(:chime_timer_info, bytes)
 puts "state #{info[:state]} remaining #{info[:remaining_ns]}"
 ok Chime.timer_resume(timer)
 advance[30]
-puts "cancel #{name(Chime.timer_cancel(timer))} again #{name(Chime.timer_cancel(timer))}"
-advance[0]
-ok Chime.timer_release(timer)
-
-puts "- postpone"
-timer = id(:timer_after, queue, 100, ON_TICK, 4, ON_FINALIZE)
-advance[60]
-puts "postpone #{name(Chime.timer_postpone(timer, 100))}"
-advance[99]
-advance[1]
-puts "postpone #{name(Chime.timer_postpone(timer, 100))}"
-ok Chime.timer_release(timer)
-
-puts "- target"
-target = id(:target_create, 77, ON_DESTROY)
-options = Chime.pack(:chime_timer_options, handler: ON_TICK.to_i, context: 5, finalizer: ON_FINALIZE.to_i,
-                                           target: target)
-timer = id(:timer_start, queue, options, Chime.pack(:chime_schedule, first_ns: 10, interval_ns: 10))
-advance[10]
 puts "retain #{made("J", :target_retain, target)}"
 ok Chime.target_release(target)
-advance[10]
 ok Chime.target_release(target)
 puts "state #{state(timer)} activate #{name(Chime.timer_activate(timer, nil))} " \
      "retain #{name(Chime.target_retain(target, nil))}"
+advance[0]
 ok Chime.timer_release(timer)
 
 puts "- nobody holds it"
@@ -251,13 +228,12 @@ while dues[8] < 1 || dues[9] < 5 || functions < 1
 end
 puts "due times #{dues[8]} #{dues[9]} early #{early} functions #{functions}"
 puts "states #{state(one_shot)} #{state(repeating)}"
-size = Chime.size(:chime_tick)
-puts "take_ticks #{name(Chime.queue_take_ticks(queue, Chime.pack(:chime_tick), size, 1, [0].pack("L")))}"
 ok Chime.timer_release(one_shot)
 ok Chime.timer_release(repeating)
 ok Chime.queue_shutdown(queue, Chime::FOREVER)
 
 puts "- host-driven, records"
+size = Chime.size(:chime_tick)
 queue = id(:queue_create, Chime::QUEUE_HOST, Chime.pack(:chime_queue_options, flags: Chime::QUEUE_RECORDS))
 readable = descriptor(queue)
 start = lambda do |context, first, interval, limit|
@@ -295,5 +271,4 @@ ok Chime.timer_release(first)
 take[1]
 ok Chime.timer_release(second)
 take[1]
-puts "process #{name(Chime.queue_process(queue, 0, nil))}"
 ok Chime.queue_shutdown(queue, Chime::FOREVER)
