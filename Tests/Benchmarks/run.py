@@ -238,8 +238,8 @@ def start_tables(_, scale):
 
 def call_tables(_, scale):
     count, fewer = scale.calls, scale.calls // 10
-    commands = {"C": [BUILD / "call-c", count], "Rust": [BUILD / "call-rust", count],
-                "Go, cgo": [BUILD / "call-go", count], "LuaJIT, ffi": ["luajit", HERE / "calls/call.lua", count],
+    commands = {"C": [BUILD / "call-c", count], "Go, cgo": [BUILD / "call-go", count],
+                "LuaJIT, ffi": ["luajit", HERE / "calls/call.lua", count],
                 **{label: [sys.executable, HERE / "calls/call.py", fewer, way] for label, way in
                    (("Python, cffi", "cffi"), ("Python, ctypes", "CDLL"), ("Python, ctypes, GIL kept", "PyDLL"))}}
     turns = [Turn(label, command, label) for label, command in commands.items()]

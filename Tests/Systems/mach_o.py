@@ -4,26 +4,40 @@ import os
 import struct
 import sys
 
-RPATH, BUILD_VERSION, LOAD_DYLIB, SIGNATURE = 0x1C, 0x32, 0xC, 0x1D
+SYMTAB, LOAD_DYLIB, ID_DYLIB, RPATH, SIGNATURE, BUILD_VERSION = 0x2, 0xC, 0xD, 0x1C, 0x1D, 0x32
 
 
 def look(path):
-    data = open(path, "rb").read()
+    """What a Mach-O file of 64 bits says of itself; None of another one."""
+    with open(path, "rb") as file:
+        data = file.read()
+
+    def text(at):
+        return data[at : data.index(b"\0", at)].decode()
+
     magic, processor, _, kind, count = struct.unpack_from("<5I", data)
     if magic != 0xFEEDFACF:
         return None
-    found = {"processor": processor, "kind": kind, "needs": [], "paths": [], "signed": False, "version": None}
+    found = {"processor": processor, "kind": kind, "bytes": len(data), "name": None, "needs": [], "paths": [], "signed": False,
+             "version": None, "exports": set(), "imports": set()}
     at = 32
     for _ in range(count):
-        command, size = struct.unpack_from("<2I", data, at)
+        command, size, word = struct.unpack_from("<3I", data, at)
         command &= 0x7FFFFFFF
         if command in (LOAD_DYLIB, RPATH):
-            begin = at + struct.unpack_from("<I", data, at + 8)[0]
-            found["needs" if command == LOAD_DYLIB else "paths"].append(data[begin : data.index(b"\0", begin)].decode())
+            found["needs" if command == LOAD_DYLIB else "paths"].append(text(at + word))
+        elif command == ID_DYLIB:
+            found["name"] = text(at + word)
         elif command == BUILD_VERSION:
             found["version"] = struct.unpack_from("<2I", data, at + 8)
         elif command == SIGNATURE:
             found["signed"] = True
+        elif command == SYMTAB:
+            symbols, amount, strings, _ = struct.unpack_from("<4I", data, at + 8)
+            for i in range(amount):
+                where, type_ = struct.unpack_from("<IB", data, symbols + 16 * i)
+                if type_ & 1 and not type_ & 0xE0:
+                    found["exports" if type_ & 0xE else "imports"].add(text(strings + where))
         at += size
     return found
 
@@ -59,4 +73,5 @@ def main():
     sys.exit(1 if wrong or count < 6 else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
