@@ -35,24 +35,31 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-s
 
 
 class Picture:
-    """Lines of SVG on a page of that size, in pixels."""
+    """SVG on a page of that size, in pixels: a line of the file for each row."""
 
     def __init__(self, width, height, title):
         self.lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
                       f'height="{height}" role="img" aria-label="{title}">', STYLE]
+        self.row()
         self.text(10, 22, title, "title")
 
+    def row(self):
+        self.lines.append("")
+
+    def draw(self, element):
+        self.lines[-1] += element
+
     def text(self, x, y, text, kind="", anchor="start"):
-        self.lines.append(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text}</text>')
+        self.draw(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text}</text>')
 
     def line(self, x1, y1, x2, y2, kind):
-        self.lines.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>')
+        self.draw(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>')
 
     def dot(self, x, y, kind):
-        self.lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
+        self.draw(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
 
     def box(self, x1, x2, y, kind):
-        self.lines.append(f'<rect x="{x1:.1f}" y="{y - 4.5:.1f}" width="{x2 - x1:.1f}" height="9" class="{kind}"/>')
+        self.draw(f'<rect x="{x1:.1f}" y="{y - 4.5:.1f}" width="{x2 - x1:.1f}" height="9" class="{kind}"/>')
 
     def save(self, name):
         text = "\n".join(self.lines + ["</svg>", ""])
@@ -75,6 +82,7 @@ def draw_missed(rows):
     picture.text(right + 12, bottom + 10, "ms after the start")
     for number, (name, row) in enumerate(rows.items()):
         y, own = top + step * number, "chime" if name == "Chime" else ""
+        picture.row()
         at = [ms for ms in row["at_ms"] if ms < end_ms]
         counted = row["counted"]
         off_grid = at[-1] % 100 > 20
@@ -108,6 +116,7 @@ def draw_lateness(rows):
         picture.text(x(ns), bottom + 10, label, anchor="middle")
     for number, (name, row) in enumerate(rows.items()):
         y, own = top + step * number, "chime" if name.startswith("Chime") else ""
+        picture.row()
         first, median, last = row["late_ns"]
         picture.text(10, y + 4, name, own)
         picture.line(x(max(first, 0)), y, x(last), y, f"bar {own}")

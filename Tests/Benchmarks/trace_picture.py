@@ -58,6 +58,7 @@ def draw(events):
     picture.text(right + 22, bottom + 10, "ms")
     for number, key in enumerate(timers):
         y = top + step * number
+        picture.row()
         own = [event for event in events
                if (event["pid"], event["tid"]) == key and event["ts"] <= begin + 1000 * end_ms]
         picture.text(left - 14, y + 5, f"{queues[key[:1]]}: {tracks[key]}", anchor="end")
