@@ -37,10 +37,22 @@ final class Scenario {
     void call(Pointer context);
   }
 
+  /** A structure of the header's. */
+  public abstract static class Laid extends Structure {
+    Laid(Pointer memory) {
+      super(memory);
+    }
+
+    /** Of a member, or of "", which is behind the last one. */
+    int offset(String member) {
+      return member.isEmpty() ? size() : fieldOffset(member);
+    }
+  }
+
   @FieldOrder({
     "timer", "generation", "sequence", "missed", "scheduled_ns", "actual_ns", "context", "target", "kind", "reserved"
   })
-  public static class Tick extends Structure {
+  public static class Tick extends Laid {
     public long timer, generation, sequence, missed, scheduled_ns, actual_ns;
     public Pointer context, target;
     public int kind, reserved;
@@ -53,23 +65,16 @@ final class Scenario {
       super(memory);
       setAutoWrite(false); // JNA would write a handler's const tick back when the handler returns
     }
-
-    int offset(String member) {
-      return fieldOffset(member);
-    }
   }
 
   /** A structure whose first member is its own size. */
   @FieldOrder("size")
-  public abstract static class Sized extends Structure {
+  public abstract static class Sized extends Laid {
     public int size;
 
     Sized() {
+      super(null);
       size = size();
-    }
-
-    int offset(String member) {
-      return fieldOffset(member);
     }
   }
 
@@ -397,19 +402,12 @@ final class Scenario {
 
   /** Compares the structures above with the header's, as the record of the ABI has them. */
   static void checkLayout() throws Exception {
-    Map<String, Sized> sized = Map.of("chime_queue_options", new QueueOptions(), "chime_schedule", new Schedule(),
-        "chime_timer_options", new TimerOptions(), "chime_timer_info", new TimerInfo());
-    Tick tick = new Tick();
+    Map<String, Laid> laid = Map.of("chime_tick", new Tick(), "chime_queue_options", new QueueOptions(), "chime_schedule",
+        new Schedule(), "chime_timer_options", new TimerOptions(), "chime_timer_info", new TimerInfo());
     for (String line : Files.readAllLines(Path.of(System.getenv("CHIME_LAYOUT")))) {
       String[] words = line.split("[. ]");
-      int expected = Integer.parseInt(words[words.length - 1]);
-      int ours;
-      if (words[0].equals("chime_tick")) {
-        ours = words.length == 2 ? tick.size() : tick.offset(words[1]);
-      } else {
-        ours = words.length == 2 ? sized.get(words[0]).size() : sized.get(words[0]).offset(words[1]);
-      }
-      check(ours == expected, line + ", not " + ours);
+      int ours = laid.get(words[0]).offset(words.length == 2 ? "" : words[1]);
+      check(ours == Integer.parseInt(words[words.length - 1]), line + ", not " + ours);
     }
   }
 
