@@ -1,6 +1,6 @@
 /*
- * wakeups.c - what wake-ups cost on serial queues: CPU and threads that go to sleep for each, threads, how late ticks are. One load
- * a process:
+ * wakeups.c - what wake-ups cost on serial queues: CPU and sleeps of threads for each, threads, how late ticks are. One
+ * load a process:
  *
  *     build/wakeups one        a timer of a millisecond
  *     build/wakeups hundred    100 queues with a timer of 10 ms each

@@ -2,8 +2,8 @@
 
     call.py OPERATIONS cffi | CDLL | PyDLL     needs CHIME_LIBRARY, for cffi CHIME_HEADER, too
 
-cffi reads the header itself (ABI mode: no compiler but for cpp). CDLL releases the GIL around each call, which calls that wait
-need; PyDLL keeps it: these two calls do not wait.
+cffi reads the header itself (ABI mode: no compiler but for cpp). CDLL releases the GIL around each call, which calls that
+wait need; PyDLL keeps it: these two calls do not wait.
 """
 import ctypes
 import json

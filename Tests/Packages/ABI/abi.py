@@ -28,8 +28,8 @@ HEAD = """\
 # The rule for it stands in chime.h, under "Version".
 """
 HEAD_BEFORE = """\
-# What the version before had otherwise than chime.abi, which `make -C Tests/Packages/ABI record` writes, too: `-` lines are its
-# own, and it had none of the `+` lines.
+# What the version before had otherwise than chime.abi, by `make -C Tests/Packages/ABI record`, too: `-` lines are its own, and
+# it had none of the `+` lines.
 """
 KINDS = ("function", "type", "enumerator", "structure", "member", "macro")
 
@@ -49,7 +49,8 @@ def described(include, library):
     lines, exported = {}, symbols(library)
     for header in HEADERS:  # the second one includes the first
         found = declarations.declarations(include / header)
-        lines |= {name: value + (f"; {header}" if header != HEADERS[0] else "") for name, value in found.items() if name not in lines}
+        where = f"; {header}" if lines else ""
+        lines |= {name: value + where for name, value in found.items() if name not in lines}
     declared = {name_of(line) for line in lines if line.startswith("function ")}
     wrong = [f"{name} is declared, and the library does not export it" for name in sorted(declared - exported.keys())]
     wrong += [f"{name} is exported, and no header declares it" for name in sorted(exported.keys() - declared)]

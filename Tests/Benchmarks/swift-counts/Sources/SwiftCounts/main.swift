@@ -1,7 +1,7 @@
 import Chime
 import Counted
 
-// Kinds of work, for ../swift_counts.py, which has valgrind count instructions and allocations.
+// Kinds of work, for ../counts.py, which has valgrind count instructions and allocations.
 //
 //     SwiftCounts              their names
 //     SwiftCounts NAME COUNT   one of them, twice as often: the second half inside `counted`
