@@ -24,7 +24,7 @@ prepare() {
     csuite) make -C C build/csuite LIB="$lib" ;;
     faults) make -C Faults all LIB="$lib" ;;
     storms) make -C Threads/Storms all LIB="$lib" ;;
-    fuzz) make -C Model replay LIB="$lib" ;;
+    seeds) make -C Model build/seeds LIB="$lib" ;;
     *) echo "no such part: $1"; return 1 ;;
   esac
 }
@@ -35,7 +35,7 @@ run() {
     csuite) make -C C run LIB="$lib" ;;
     faults) make -C Faults run LIB="$lib" ;;
     storms) make -C Threads/Storms quick LIB="$lib" ;;
-    fuzz) make -C Model replay LIB="$lib" ;;
+    seeds) make -C Model seeds SEEDS=20 LIB="$lib" ;;
   esac
 }
 

@@ -1,408 +1,395 @@
 /*
- * arguments.c - what is answered to options and schedules that cannot be used: the documented status, and
- * chime_last_error_detail names the member; nothing has changed, out-parameters are untouched, contexts are still the
- * caller's. Promise 1. (Other arguments: arguments_calls.c; ids that name nothing: ids.c.)
+ * arguments.c - each function of the headers with each kind of value that makes no sense, made from the headers
+ * (functions.h). The answer is CHIME_ERROR_INVALID_ARGUMENT, and for an id CHIME_ERROR_INVALID_HANDLE (ids.c); it is one
+ * that the function's comment names; chime_last_error_detail names the argument; nothing has changed, nothing was written,
+ * and contexts are the caller's. Promise 1. (Values that make no sense beside each other, or on a kind of queue: refusals.c,
+ * refusals_calls.c.)
  */
 #include "arguments.h"
 
-/* ---- Structures that are shorter or longer ----------------------------------------------------------------------- */
+/* ---- Places --------------------------------------------------------------------------------------------- */
 
-/* Calls a function with a structure, and takes back what it made. */
-typedef chime_status (*use)(csuite *t, uint64_t object, void *structure);
-
-/* A longer structure is one of a later version: accepted if what lies beyond is zero. No version had the other sizes. */
-static void check_sizes(csuite *t, use function, uint64_t object, const void *structure) {
-  const uint32_t size = *(const uint32_t *)structure, longer = size + 16;
-  const struct {
-    uint32_t size, not_zero; /* 0: all bytes beyond are */
-    chime_status expected;
-  } cases[] = {{0, 0, CHIME_ERROR_INVALID_ARGUMENT},
-               {4, 0, CHIME_ERROR_INVALID_ARGUMENT},
-               {size - 4, 0, CHIME_ERROR_INVALID_ARGUMENT},
-               {size - 1, 0, CHIME_ERROR_INVALID_ARGUMENT},
-               {longer, size, CHIME_ERROR_INVALID_ARGUMENT},
-               {longer, longer - 1, CHIME_ERROR_INVALID_ARGUMENT},
-               {longer, 0, CHIME_OK},
-               {size, 0, CHIME_OK}};
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    uint64_t memory[64] = {0}, before[64];
-    memcpy(memory, structure, size);
-    memcpy(memory, &cases[i].size, sizeof size);
-    if (cases[i].not_zero != 0) ((char *)memory)[cases[i].not_zero] = 1;
-    memcpy(before, memory, sizeof memory);
-    EXPECT_STATUS(function(t, object, memory), cases[i].expected);
-    if (cases[i].expected != CHIME_OK) EXPECT(memcmp(memory, before, sizeof memory) == 0);
-  }
+static void add_place(world *w, const function_of_chime *f, const parameter *p, const parameter *member) {
+  csuite *t = w->t;
+  place *here = &w->places[w->place_count++];
+  REQUIRE(w->place_count < MOST_PLACES);
+  *here = (place){f, p, member, ""};
+  snprintf(here->name, sizeof here->name, "%s(%s%s%s)", f->name, p->name, member ? "." : "",
+           member ? member->name : "");
 }
 
-#define USE(name, call) \
-  static chime_status name(csuite *t, uint64_t object, void *structure) { return call(object, structure); }
-USE(use_info, chime_timer_get_info)
-USE(use_stats, chime_queue_get_stats)
-USE(use_schedule, chime_timer_reschedule)
-
-static chime_status use_timer_options(csuite *t, uint64_t queue, void *structure) {
-  chime_timer_t timer = UNTOUCHED;
-  chime_status status = chime_timer_create(queue, structure, &timer);
-  if (status == CHIME_OK) EXPECT_OK(chime_timer_release(timer));
-  else EXPECT_EQ(timer, UNTOUCHED);
-  return status;
-}
-
-VIRTUAL_TEST(structures_of_another_size) {
-  const chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  const chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  const chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  probe *p = probe_idle(t, queue, "a");
-  options.handler = never;
-  check_sizes(t, use_info, p->timer, &info);
-  check_sizes(t, use_stats, queue, &stats);
-  check_sizes(t, use_schedule, p->timer, &schedule);
-  check_sizes(t, use_timer_options, queue, &options);
-}
-
-/* What a program finds that was compiled with version 0.1 of the header. */
-VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
-  chime_queue_stats stats;
-  chime_timer_info info;
-  probe *a = probe_every(t, queue, "a", 10);
-  memset(&stats, 0x5a, sizeof stats);
-  memset(&info, 0x5a, sizeof info);
-  stats.size = 64;
-  info.size = 88;
-  EXPECT_OK(chime_queue_get_stats(queue, &stats));
-  EXPECT_OK(chime_timer_get_info(a->timer, &info));
-  EXPECT(stats.size == 64 && stats.timers == 1 && stats.stale == 0x5a5a5a5a5a5a5a5a);
-  EXPECT(info.size == 88 && info.interval_ns == 10 && info.missed == 0x5a5a5a5a5a5a5a5a);
-}
-
-/* ---- Options of queues ------------------------------------------------------------------------------------------- */
-
-#define ON(place) (1u << (place))
-#define OWN (ON(SERIAL) | ON(CONCURRENT) | ON(DISPATCH))
-#define THREADED (OWN | ON(MAIN))
-#define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
-/* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
-#define LABELLED (THREADED | OTHERS)
-#define ALL (LABELLED | ON(WRAPPED_SERIAL))
-
-static const struct queue_row {
-  unsigned places;
-  chime_status expected;
-  const char *sentence; /* what is in it, where it is refused */
-  chime_queue_options options;
-} queue_rows[] = {
-    {ALL, CHIME_OK, NULL, {.size = 0}},
-    {ALL,
-     CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags (2147483648) has a bit that is no flag",
-     {.flags = UINT32_C(1) << 31}},
-    {ALL & ~ON(HOST),
-     CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags has CHIME_QUEUE_BOUND, which only host-driven queues have",
-     {.flags = CHIME_QUEUE_BOUND}},
-    {ALL & ~ON(HOST),
-     CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags has CHIME_QUEUE_RECORDS, which only host-driven queues have",
-     {.flags = CHIME_QUEUE_RECORDS}},
-    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
-    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
-    {THREADED | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
-    {THREADED | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
-    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_WALL}},
-    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
-    {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
-    {ALL, CHIME_OK, NULL, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
-    {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
-    {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns (-1 ns)", {.start_ns = -1}},
-    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "start_ns is for virtual queues only", {.start_ns = 5}},
-    {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns", {.start_ns = INT64_MIN}},
-    {ON(VIRTUAL), CHIME_OK, NULL, {.seed = UINT64_MAX}},
-    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.seed is for virtual queues only", {.seed = 5}},
-    {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (5) is none", {.qos = 5}},
-    {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (-1) is none", {.qos = -1}},
-    {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
-    {OTHERS, CHIME_ERROR_INVALID_ARGUMENT, "options.qos is for serial, ", {.qos = CHIME_QOS_UTILITY}},
-    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
-    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
-    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
-    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "affinity", {.affinity = UINT64_C(1) << 63}}, /* that is no processor */
-    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "reserved", {.reserved = 1}},
-    /* Two, three and four bytes. */
-    {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
-    {ALL, CHIME_OK, NULL, {.label = ""}},
-};
-enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
-
-/* Of those on a run loop: on the calling thread's. */
-static chime_status make(csuite *t, where place, const chime_queue_options *options, chime_queue_t *queue) {
-  chime_run_loop_t loop = place == RUN_LOOP ? current_loop(t) : 0;
-  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped(place), options, queue);
-  return create_queue(place, options, queue, &loop);
-}
-
-static chime_status use_queue_options(csuite *t, uint64_t place, void *structure) {
-  chime_queue_t queue = UNTOUCHED;
-  chime_status status = make(t, (where)place, structure, &queue);
-  if (status == CHIME_OK) {
-    EXPECT(queue > 0 && queue < FORGED);
-    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  } else {
-    EXPECT_EQ(queue, UNTOUCHED);
-  }
-  return status;
-}
-
-/* What the system says of processors that there are not; it need not bind threads to any. */
-static chime_status no_such_processor(void) {
-  const chime_queue_options options = QUEUE_OPTIONS(.affinity = UINT64_MAX);
-  chime_queue_t queue = 0;
-  chime_status status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
-  if (status == CHIME_OK) chime_queue_shutdown(queue, CHIME_FOREVER);
-  return status == CHIME_ERROR_UNSUPPORTED ? status : CHIME_ERROR_INVALID_ARGUMENT;
-}
-
-static void check_queue_options(csuite *t, where place) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  check_sizes(t, use_queue_options, place, &options);
-  EXPECT_OK(use_queue_options(t, place, NULL));
-  EXPECT_STATUS(make(t, place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (int i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
-    options.label = not_utf8[i];
-    INVALID(use_queue_options(t, place, &options), "options.label is not UTF-8");
-  }
-  for (int i = 0; i < QUEUE_ROWS; i++) {
-    const struct queue_row *row = &queue_rows[i];
-    if ((row->places & ON(place)) == 0) continue;
-    options = row->options;
-    options.size = (uint32_t)sizeof options;
-    EXPECT_STATUS(use_queue_options(t, place, &options),
-                  row->options.affinity >> 63 ? no_such_processor() : row->expected);
-    if (row->sentence != NULL && strstr(chime_last_error_detail(), row->sentence) == NULL) {
-      EXPECT_TEXT(chime_last_error_detail(), row->sentence);
+static void list_places(world *w) {
+  for (const function_of_chime *f = functions; f < functions + FUNCTIONS; f++) {
+    for (const parameter *p = f->parameters; p < f->parameters + f->count; p++) {
+      add_place(w, f, p, NULL);
+      for (size_t i = 0; p->structure != NULL && i < p->structure->count; i++) {
+        add_place(w, f, p, &p->structure->members[i]);
+      }
     }
   }
 }
 
-OWN_THREAD_TEST(queue_options_are_checked) {
-  static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, DISPATCH, WRAPPED_SERIAL};
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    if (stands_on_dispatch(places[i]) && !csuite_has_dispatch()) break;
-    if (places[i] == WRAPPED_SERIAL && csuite_wrapped(WRAPPED_SERIAL) == NULL)
-      continue; /* none was given to the suite */
-    check_queue_options(t, places[i]);
+static const parameter *last_of(const place *p) { return p->member != NULL ? p->member : p->parameter; }
+
+int each_place(world *w, int kind, void (*visit)(world *w, const place *p, void *context), void *context) {
+  int visited = 0;
+  for (const place *p = w->places; p < w->places + w->place_count; p++) {
+    if (last_of(p)->kind != kind) continue;
+    visit(w, p, context);
+    visited++;
+  }
+  return visited;
+}
+
+/* ---- What lives ---------------------------------------------------------------------------------------------------- */
+
+static void take_picture(world *w, picture *p) {
+  csuite *t = w->t;
+  memset(p, 0, sizeof *p);
+  EXPECT_OK(chime_queue_dump(w->queues[0], p->dump, sizeof p->dump, NULL));
+  for (int i = 0; i < 3; i++) p->stats[i] = stats_of(t, w->queues[i]);
+  p->info = info_of(t, w->alive[TIMER]);
+  p->generation = generation_of(t, w->alive[TIMER]);
+  p->now = now_of(t, w->queues[0]);
+  EXPECT_OK(chime_queue_list(NULL, 0, &p->queues));
+  EXPECT_OK(chime_weak_timer_is_valid(w->alive[WEAK_TIMER], &p->valid));
+  EXPECT_OK(chime_weak_timer_tolerance(w->alive[WEAK_TIMER], &p->tolerance));
+  EXPECT_OK(chime_weak_timer_interval(w->alive[WEAK_TIMER], &p->interval));
+}
+
+void expect_same_picture(world *w, const char *where) {
+  picture now;
+  take_picture(w, &now);
+  csuite_expect(w->t, memcmp(&now, &w->before, sizeof now) == 0, __FILE__, __LINE__, where);
+}
+
+void world_sees(world *w, chime_timer_t timer) {
+  w->alive[TIMER] = w->given.timer = timer;
+  take_picture(w, &w->before);
+}
+
+world *world_new(csuite *t) {
+  world *w = csuite_memory(t, sizeof *w);
+  uint64_t *alive = w->alive;
+  w->t = t;
+  w->queues[0] = csuite_queue(t, VIRTUAL);
+  w->queues[1] = host_queue(t, 0);
+  w->queues[2] = host_queue(t, CHIME_QUEUE_RECORDS);
+  w->options = refused_options(t);
+  w->queue_options = QUEUE_OPTIONS(.flags = 0);
+  w->schedule = *AFTER(CHIME_HOUR);
+  alive[QUEUE] = w->queues[0];
+  alive[LOOP] = current_loop(t);
+  EXPECT_OK(
+      chime_timer_start(alive[QUEUE], &TIMER_OPTIONS(.handler = never), EVERY(CHIME_HOUR, CHIME_HOUR), &alive[TIMER]));
+  EXPECT_OK(chime_target_create(&w->destroyed, count_call, &alive[TARGET]));
+  EXPECT_OK(chime_expiring_create(alive[QUEUE], w, NULL, CHIME_HOUR, &alive[VALUE]));
+  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &alive[WEAK_TIMER]));
+  w->given = (arguments){.queue = alive[QUEUE],
+                         .timer = alive[TIMER],
+                         .target = alive[TARGET],
+                         .expiring = alive[VALUE],
+                         .run_loop = alive[LOOP],
+                         .weak_timer = alive[WEAK_TIMER],
+                         .kind = CHIME_QUEUE_VIRTUAL,
+                         .out = &w->out.answer,
+                         .timer_options = &w->options,
+                         .queue_options = &w->queue_options,
+                         .schedule = &w->schedule,
+                         .handler = never,
+                         .function = never_function,
+                         .context = t,
+                         .object = w,
+                         .dispatch_queue = w,
+                         .finalizer = never_function,
+                         .key = "x",
+                         .mode = TRACKING,
+                         .text = w->out.text,
+                         .ticks = &w->out.tick,
+                         .queues = &w->out.queue,
+                         .tick_size = sizeof w->out.tick,
+                         .capacity = 1,
+                         .repeats = 1};
+  w->given.interval_ns = w->given.lifetime_ns = w->given.delay_ns = 1;
+  list_places(w);
+  take_picture(w, &w->before);
+  return w;
+}
+
+void world_end(world *w) {
+  csuite *t = w->t;
+  void *found = NULL;
+  expect_same_picture(w, "the end");
+  EXPECT_OK(chime_expiring_acquire(w->alive[VALUE], &found));
+  EXPECT_OK(chime_expiring_yield(w->alive[VALUE]));
+  EXPECT_OK(chime_weak_timer_release(w->alive[WEAK_TIMER]));
+  EXPECT_OK(chime_expiring_release(w->alive[VALUE]));
+  EXPECT_EQ(w->destroyed, 0);
+  EXPECT_OK(chime_target_release(w->alive[TARGET]));
+  EXPECT_EQ(w->destroyed, 1);
+  EXPECT_OK(chime_timer_release(w->alive[TIMER]));
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+
+static void put(void *into, const parameter *p, value v) {
+  const int32_t half = (int32_t)v.number;
+  char *at = (char *)into + p->place;
+  if (v.pointer != NULL || strchr(p->type, '*') != NULL || p->kind == A_CALLBACK) memcpy(at, &v.pointer, p->size);
+  else memcpy(at, p->size == sizeof half ? (const void *)&half : (const void *)&v.number, p->size);
+}
+
+chime_status call_with(world *w, const place *p, value v, chime_queue_t queue) {
+  csuite *t = w->t;
+  arguments given = w->given;
+  uint64_t memory[64] = {0}, before[64];
+  void *structure = memory;
+  chime_status answer;
+  given.queue = queue;
+  memset(&w->out, 0x5a, sizeof w->out);
+  for (const parameter *q = p->function->parameters; q < p->function->parameters + p->function->count; q++) {
+    if (q->kind == AN_ANSWER && q->structure != NULL) w->out.answer.size = (uint32_t)q->structure->size;
+  }
+  if (p->parameter->kind == AN_ANSWER) {
+    structure = &w->out.answer;
+  } else if (p->member != NULL) {
+    const void *right;
+    memcpy(&right, (char *)&given + p->parameter->place, sizeof right);
+    memcpy(memory, right, p->parameter->structure->size);
+    put(&given, p->parameter, (value){.pointer = memory});
+  }
+  if (v.not_zero != 0) ((char *)structure)[v.not_zero] = 1;
+  if (p->member != NULL) put(structure, p->member, v);
+  else put(&given, p->parameter, v);
+  memcpy(before, memory, sizeof memory);
+  char out[sizeof w->out];
+  memcpy(out, &w->out, sizeof out);
+  csuite_outdate_detail();
+  answer = p->function->call(&given);
+  if (CHIME_FAILED(answer)) {
+    csuite_expect(t, memcmp(&w->out, out, sizeof out) == 0, __FILE__, __LINE__, p->name);
+    csuite_expect(t, memcmp(memory, before, sizeof memory) == 0, __FILE__, __LINE__, p->name);
+  }
+  return answer;
+}
+
+void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *end) {
+  const char *sentence = chime_last_error_detail();
+  char beginning[100];
+  csuite_expect(w->t, (p->function->statuses & STATUS_BIT(answer)) != 0, __FILE__, __LINE__, p->name);
+  if (!csuite_expect_status(w->t, answer, expected, __FILE__, __LINE__, p->name)) return;
+  if (CHIME_FAILED(expected)) {
+    snprintf(beginning, sizeof beginning, "%s%s", p->parameter->name, end);
+    if (strncmp(sentence, beginning, strlen(beginning)) != 0 ||
+        (p->member != NULL && strstr(sentence, p->member->name) == NULL)) {
+      csuite_expect_text(w->t, sentence, beginning, __FILE__, __LINE__, p->name);
+    }
   }
 }
 
-TEST_ALONE(main_queue_options_are_checked) { check_queue_options(t, MAIN); }
+/* ---- The suite ----------------------------------------------------------------------------------------------------- */
 
-TEST(kinds_and_classes_of_queues_are_checked) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = UNTOUCHED;
-  chime_qos qos;
-  INVALID(chime_queue_create(77, NULL, &queue), "kind (77) is none of the constants that it may be");
-  EXPECT_STATUS(chime_queue_create(6, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(queue, UNTOUCHED);
-  for (qos = CHIME_QOS_DEFAULT; qos <= CHIME_QOS_USER_INTERACTIVE; qos++) {
-    options.qos = qos;
-    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_CONCURRENT, &options, &queue));
-    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  }
-}
-
-/* By any thread, and whether anybody drains it or not. */
-TEST(a_main_queue_can_be_made_and_ended_anywhere) {
-  chime_queue_t queue = UNTOUCHED;
-  chime_status status = chime_queue_main(NULL, &queue);
-  if (status == CHIME_ERROR_UNSUPPORTED) {
-    EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
-    EXPECT_EQ(queue, UNTOUCHED);
-    return;
-  }
-  REQUIRE_OK(status);
-  probe *p = probe_after(t, queue, "a", CHIME_HOUR);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT_EQ(p->finalized, 1);
-}
-
-/* What stands on libdispatch is there, or each of it is told to be missing. The rest is there either way. */
-TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
-  static const where places[] = {SERIAL, CONCURRENT}, others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
-  const chime_queue_options on_the_wall_clock = QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL);
-  chime_queue_t queue = UNTOUCHED;
-  int something = 0;
-  if (!csuite_has_dispatch()) {
-    UNSUPPORTED(chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue), "this libchime was built without libdispatch");
-    UNSUPPORTED(chime_queue_wrap_dispatch(&something, NULL, &queue), "this libchime was built without libdispatch");
-    EXPECT_EQ(queue, UNTOUCHED);
-  }
-  for (size_t i = 0; i < 2; i++) {
-    REQUIRE_OK(make(t, places[i], NULL, &queue));
-    csuite_shutdown(t, queue);
-  }
-  for (size_t i = 0; i < 4; i++) {
-    REQUIRE_OK(make(t, others[i], &on_the_wall_clock, &queue));
-    EXPECT_OK(chime_queue_shutdown(queue, others[i] == RUN_LOOP ? 0 : PATIENCE));
-  }
-}
-
-/* ---- Schedules and options of timers ----------------------------------------------------------------------------- */
-
-static const struct schedule_row {
-  const char *sentence; /* NULL: it is accepted */
-  chime_schedule schedule;
-} schedule_rows[] = {
-    {"schedule.flags (6) has a bit that is no flag", {.flags = 6}},
-    {"schedule.flags (2147483648) has a bit that is no flag", {.flags = UINT32_C(1) << 31}},
-    {"schedule.first_ns (-1 ns) is negative", {.first_ns = -1}},
-    {"schedule.first_ns (-9223372036.854775808 s) is negative", {.first_ns = INT64_MIN, .interval_ns = 10}},
-    {"schedule.interval_ns (-1.5 ms) is negative", {.interval_ns = -1500 * CHIME_MICROSECOND}},
-    {"schedule.interval_ns (-9223372036.854775808 s) is negative", {.interval_ns = INT64_MIN}},
-    {"schedule.missed_policy (2) is none of the constants that it may be", {.interval_ns = 10, .missed_policy = 2}},
-    {"schedule.missed_policy (-1) is none of the constants that it may be", {.interval_ns = 10, .missed_policy = -1}},
-    {"schedule.resume_policy (2) is none of the constants that it may be", {.interval_ns = 10, .resume_policy = 2}},
-    {"schedule.resume_policy (-1) is none of the constants that it may be", {.interval_ns = 10, .resume_policy = -1}},
-    /* Leeway is below the interval of a repeating timer; a one-shot has no such limit. */
-    {NULL, {.interval_ns = 10, .leeway_ns = 9}},
-    {"schedule.leeway_ns (10 ns) is not below interval_ns (10 ns)", {.interval_ns = 10, .leeway_ns = 10}},
-    {"schedule.leeway_ns (5 ms) is not below interval_ns (1.000001 ms)",
-     {.interval_ns = 1000001, .leeway_ns = 5 * CHIME_MILLISECOND}},
-    {"schedule.leeway_ns (CHIME_FOREVER) is not below interval_ns (CHIME_FOREVER)",
-     {.interval_ns = CHIME_FOREVER, .leeway_ns = CHIME_FOREVER}},
-    {"schedule.leeway_ns (-90 s) is negative", {.interval_ns = 10, .leeway_ns = -90 * CHIME_SECOND}},
-    {NULL, {.leeway_ns = CHIME_HOUR}},
-    {"schedule.leeway_ns (-1 ns) is negative", {.leeway_ns = -1}},
-    {NULL, {.interval_ns = 10, .jitter_ns = 10}},
-    {NULL, {.interval_ns = CHIME_FOREVER, .jitter_ns = CHIME_FOREVER}},
-    {"schedule.jitter_ns (-1 ns) is negative", {.interval_ns = 10, .jitter_ns = -1}},
-    {"schedule.jitter_ns (11 ns) is beyond interval_ns (10 ns)", {.interval_ns = 10, .jitter_ns = 11}},
-    {"schedule.jitter_ns is 1 ns, and interval_ns is 0: jitter is for repeating timers", {.jitter_ns = 1}},
-    {NULL, {.first_ns = 100, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING}},
-    {NULL, {.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = 100, .interval_ns = 10}},
-    {"schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE",
-     {.flags = CHIME_SCHEDULE_DEADLINE, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING}},
+static const struct {
+  int kind;
+  value value;
+  const char *says; /* of a parameter; the sentence on a member may begin with others */
+} senseless[] = {
+    {A_DURATION, {.number = -1}, " (-1 ns) is "},
+    {A_DURATION, {.number = INT64_MIN}, " (-9223372036.854775808 s) is "},
+    {A_CONSTANT, {.number = -1}, " (-1) is none of the constants that it may be"},
+    {A_CONSTANT, {.number = 1000}, " (1000) is none of the constants that it may be"},
+    {FLAGS, {.number = INT64_C(1) << 31}, " (2147483648) has a bit that is no flag"},
+    {A_TRUTH, {.number = 2}, ""},
+    {A_TRUTH, {.number = -1}, ""},
+    {A_ZERO, {.number = 1}, ""},
+    {A_SIZE, {.number = 0}, ""},
+    {A_SIZE, {.number = 4}, ""},
+    {A_SIZE, {.number = 12}, ""},
+    {A_TEXT, {.pointer = "\xff"}, " is not UTF-8"},             /* no such byte */
+    {A_TEXT, {.pointer = "a\x80"}, " is not UTF-8"},            /* a continuation byte on its own */
+    {A_TEXT, {.pointer = "\xc3"}, " is not UTF-8"},             /* cut short */
+    {A_TEXT, {.pointer = "\xe2\x82 "}, " is not UTF-8"},        /* cut short in the middle */
+    {A_TEXT, {.pointer = "\xc0\xaf"}, " is not UTF-8"},         /* overlong */
+    {A_TEXT, {.pointer = "\xed\xa0\x80"}, " is not UTF-8"},     /* a surrogate */
+    {A_TEXT, {.pointer = "\xf4\x90\x80\x80"}, " is not UTF-8"}, /* beyond U+10FFFF */
+    {A_TEXT, {.pointer = NULL}, " is NULL"},
+    {AN_ANSWER, {.pointer = NULL}, " is NULL"},
+    {A_STRUCTURE, {.pointer = NULL}, " is NULL"},
+    {AN_ARRAY, {.pointer = NULL}, " is NULL"},
+    {A_CALLBACK, {.pointer = NULL}, " is NULL"},
+    {A_POINTER, {.pointer = NULL}, " is NULL"},
 };
 
-/* Each function that takes a schedule, with timers in which it would otherwise take effect. */
-static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_schedule *schedule, const char *why) {
-  chime_timer_options options = refused_options(t);
-  chime_timer_t timer = UNTOUCHED;
-  probe *idle = probe_idle(t, queue, "a"), *running = probe_every(t, queue, "b", 10);
-  INVALID(chime_timer_start(queue, &options, schedule, &timer), why);
-  INVALID(chime_timer_start(queue, &options, schedule, NULL), why);
-  EXPECT_EQ(timer, UNTOUCHED);
-  EXPECT_EQ(stats_of(t, queue).timers, 2);
-  INVALID(chime_timer_activate(idle->timer, schedule), why);
-  INVALID(chime_timer_restart(idle->timer, schedule), why);
-  INVALID(chime_timer_reschedule(idle->timer, schedule), why);
-  EXPECT_EQ(state_of(t, idle->timer), CHIME_STATE_IDLE);
-  EXPECT_EQ(info_of(t, idle->timer).has_schedule, 0);
-  chime_timer_info before = info_of(t, running->timer);
-  INVALID(chime_timer_restart(running->timer, schedule), why);
-  INVALID(chime_timer_reschedule(running->timer, schedule), why);
-  chime_timer_info after = info_of(t, running->timer);
-  EXPECT(memcmp(&before, &after, sizeof before) == 0);
-  EXPECT_OK(chime_timer_release(idle->timer));
-  EXPECT_OK(chime_timer_release(running->timer));
-}
+/* Where a value makes sense that does not elsewhere, or something else is the matter. */
+static const struct {
+  const char *name, *why;
+} exceptions[] = {
+    {"weak_timer_create(interval_ns)", "0 or less is a tenth of a millisecond"},
+    {"weak_timer_schedule(interval_ns)", "0 or less is a tenth of a millisecond"},
+    {"set_trace(trace)", "NULL ends the trace"},
+    {"trace_to_file(path)", "a file's name is whatever bytes the system takes, and NULL ends the file"},
+    {"set_allocator(allocator", "it is too late for any"},
+    {"queue_wrap_dispatch(options)", "NULL stands for the defaults, and what is given is no dispatch queue"},
+};
 
-static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime_schedule *schedule) {
-  probe *idle = probe_idle(t, queue, "a");
-  EXPECT_OK(chime_timer_reschedule(idle->timer, schedule));
-  EXPECT_OK(chime_timer_activate(idle->timer, schedule));
-  EXPECT_OK(chime_timer_restart(idle->timer, schedule));
-  EXPECT_OK(chime_timer_release(idle->timer));
-}
-
-VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  chime_timer_options options = refused_options(t);
-  for (size_t i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
-    schedule = schedule_rows[i].schedule;
-    schedule.size = (uint32_t)sizeof schedule;
-    if (schedule_rows[i].sentence != NULL) expect_schedule_refused(t, queue, &schedule, schedule_rows[i].sentence);
-    else expect_schedule_accepted(t, queue, &schedule);
+static int is_excepted(const place *p) {
+  for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++) {
+    if (strncmp(exceptions[i].name, p->name, strlen(exceptions[i].name)) == 0) return 1;
   }
-  schedule.size = 0;
-  expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 56 bytes");
-  EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  probe *p = probe_idle(t, queue, "p");
-  /* A timer that never had a schedule has none to keep. */
-  INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
-  INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
-  INVALID(chime_timer_restart_after(p->timer, -1), "delay_ns (-1 ns) is negative");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
+  return 0;
 }
 
-/* What it keeps must still be a schedule with the deadline. */
-VIRTUAL_TEST(a_deadline_does_not_go_with_the_remaining_time_that_is_kept) {
-  const char *why = "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline";
-  const int64_t intervals[] = {0, 10};
-  for (int i = 0; i < 2; i++) {
-    probe *p = probe_start(
-        t, queue, "p", &SCHEDULE(.first_ns = 5, .interval_ns = intervals[i], .resume_policy = CHIME_RESUME_REMAINING));
-    chime_timer_info before = info_of(t, p->timer);
-    INVALID(chime_timer_restart_until(p->timer, 7), why);
-    chime_timer_info after = info_of(t, p->timer);
-    EXPECT(memcmp(&before, &after, sizeof before) == 0);
-    EXPECT_OK(chime_timer_restart_after(p->timer, 7));
-    EXPECT_EQ(deadline_of(t, p->timer), 7);
-    EXPECT_OK(chime_timer_suspend(p->timer));
-    EXPECT_EQ(info_of(t, p->timer).remaining_ns, 7);
-    INVALID(chime_timer_restart_until(p->timer, 7), why);
-    EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
-  }
-}
-
-static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, const char *why) {
-  chime_timer_t timer = UNTOUCHED;
-  INVALID(chime_timer_create(queue, options, &timer), why);
-  INVALID(chime_timer_start(queue, options, AFTER(0), &timer), why);
-  INVALID(chime_timer_start(queue, options, AFTER(0), NULL), why);
-  EXPECT_EQ(timer, UNTOUCHED);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-}
-
-/* [8]: a context that was refused stays with the caller. */
-TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
-  chime_timer_options options = refused_options(t);
-  chime_timer_t timer = UNTOUCHED;
-  expect_timer_refused(t, queue, NULL, "options is NULL");
-  INVALID(chime_timer_create(queue, &options, NULL), "timer is NULL");
-  for (size_t i = 0; i < NOT_UTF8; i++) {
-    options.label = not_utf8[i];
-    expect_timer_refused(t, queue, &options, "options.label is not UTF-8");
-  }
-  options.label = "\xf0\x9f\x95\xb0";
-  options.flags = CHIME_TIMER_SELF_RELEASE | UINT32_C(1) << 31;
-  expect_timer_refused(t, queue, &options, "options.flags (2147483649) has a bit that is no flag");
-  options.flags = CHIME_TIMER_BACKGROUND << 1;
-  expect_timer_refused(t, queue, &options, "options.flags (32) has a bit that is no flag");
-  static const struct {
-    uint32_t flag;
-    const char *sentence;
-  } of_records[] = {
-      {CHIME_TIMER_RECORD_ARMED,
-       "options.flags has CHIME_TIMER_RECORD_ARMED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
-      {CHIME_TIMER_RECORD_CANCELLED,
-       "options.flags has CHIME_TIMER_RECORD_CANCELLED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
-      {CHIME_TIMER_RECORD_FINALIZE,
-       "options.flags has CHIME_TIMER_RECORD_FINALIZE, which is for timers of queues with CHIME_QUEUE_RECORDS"},
-  };
+/* On the first of the queues whose kind is not what is refused. */
+static void expect_invalid(world *w, const place *p, value v, const char *says) {
   for (int i = 0; i < 3; i++) {
-    options.flags = of_records[i].flag;
-    expect_timer_refused(t, queue, &options, of_records[i].sentence);
+    chime_status answer = call_with(w, p, v, w->queues[i]);
+    if (answer == CHIME_ERROR_UNSUPPORTED && i < 2) continue;
+    expect_refusal(w, p, answer, CHIME_ERROR_INVALID_ARGUMENT, says);
+    expect_same_picture(w, p->name);
+    return;
   }
-  options.flags = 0;
-  options.handler = NULL;
-  expect_timer_refused(t, queue, &options, "options.handler is NULL, and another function of options is not");
-  EXPECT_EQ(timer, UNTOUCHED);
-  options.handler = never;
-  options.finalizer = NULL;
-  EXPECT_OK(chime_timer_create(queue, &options, &timer));
-  EXPECT(timer > 0 && timer < FORGED);
-  EXPECT_OK(chime_timer_release(timer));
+}
+
+static void try_row(world *w, const place *p, void *number) {
+  size_t row = *(size_t *)number;
+  const parameter *last = last_of(p);
+  int is_null = senseless[row].value.pointer == NULL && (strchr(last->type, '*') || last->kind == A_CALLBACK);
+  if (is_excepted(p) || (is_null && last->may_be_null)) return;
+  expect_invalid(w, p, senseless[row].value, p->member != NULL ? "" : senseless[row].says);
+}
+
+/* A longer structure is one of a later version, and what lies beyond must be zero. No version had the other sizes. */
+static void try_sizes(world *w, const place *p, void *context) {
+  if (p->member == NULL || is_excepted(p)) return;
+  const size_t size = p->parameter->structure->size, longer = size + 16;
+  const value values[] = {{.number = (int64_t)size - 1},
+                          {.number = (int64_t)size - 4},
+                          {.number = (int64_t)longer, .not_zero = size},
+                          {.number = (int64_t)longer, .not_zero = longer - 1}};
+  for (int i = 0; i < 4; i++) expect_invalid(w, p, values[i], "");
+}
+
+/* Members that do not go with each other. */
+#define A_SCHEDULE(...) &structures[OF_chime_schedule], &SCHEDULE(__VA_ARGS__)
+#define OPTIONS(...) &structures[OF_chime_timer_options], &TIMER_OPTIONS(__VA_ARGS__)
+static const struct pair {
+  const structure *structure;
+  const void *right_but_for_a_pair;
+  const char *says;
+} pairs[] = {
+    {A_SCHEDULE(.interval_ns = 10, .leeway_ns = 10), ".leeway_ns (10 ns) is not below interval_ns (10 ns)"},
+    {A_SCHEDULE(.interval_ns = 1000001, .leeway_ns = 5000000),
+     ".leeway_ns (5 ms) is not below interval_ns (1.000001 ms)"},
+    {A_SCHEDULE(.interval_ns = CHIME_FOREVER, .leeway_ns = CHIME_FOREVER),
+     ".leeway_ns (CHIME_FOREVER) is not below interval_ns (CHIME_FOREVER)"},
+    {A_SCHEDULE(.interval_ns = 10, .jitter_ns = 11), ".jitter_ns (11 ns) is beyond interval_ns (10 ns)"},
+    {A_SCHEDULE(.jitter_ns = 1), ".jitter_ns is 1 ns, and interval_ns is 0: jitter is for repeating timers"},
+    {A_SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING),
+     ".resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE"},
+    {A_SCHEDULE(.flags = 6), ".flags (6) has a bit that is no flag"},
+    {A_SCHEDULE(.interval_ns = 10, .missed_policy = 2), ".missed_policy (2) is none of the constants that it may be"},
+    {A_SCHEDULE(.interval_ns = 10, .resume_policy = 2), ".resume_policy (2) is none of the constants that it may be"},
+    {OPTIONS(.handler = never, .flags = CHIME_TIMER_BACKGROUND << 1), ".flags (32) has a bit that is no flag"},
+    {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_ARMED),
+     ".flags has CHIME_TIMER_RECORD_ARMED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+    {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE),
+     ".flags has CHIME_TIMER_RECORD_CANCELLED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+    {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_FINALIZE),
+     ".flags has CHIME_TIMER_RECORD_FINALIZE, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+    {OPTIONS(.cancel_handler = never), ".handler is NULL, and another function of options is not"},
+    {OPTIONS(.registration_handler = never), ".handler is NULL, and another function of options is not"},
+    {OPTIONS(.finalizer = never_function), ".handler is NULL, and another function of options is not"},
+};
+
+static void try_pair(world *w, const place *p, void *context) {
+  const struct pair *pair = context;
+  if (p->parameter->structure != pair->structure) return;
+  expect_invalid(w, p, (value){.pointer = pair->right_but_for_a_pair}, pair->says);
+}
+
+static void try_all(world *w) {
+  csuite *t = w->t;
+  for (size_t i = 0; i < sizeof senseless / sizeof senseless[0]; i++) {
+    EXPECT(each_place(w, senseless[i].kind, try_row, &i) > 0);
+  }
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) each_place(w, A_STRUCTURE, try_pair, (void *)&pairs[i]);
+  each_place(w, A_SIZE, try_sizes, NULL);
+}
+
+/* With queues of each kind, where a call makes one, and with an idle timer beside one that runs. */
+
+OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
+  static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL,    CHIME_QUEUE_HOST,    CHIME_QUEUE_SERIAL,
+                                           CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE, CHIME_QUEUE_DISPATCH};
+  world *w = world_new(t);
+  const chime_timer_t running = w->alive[TIMER];
+  chime_timer_t idle = 0;
+  for (int i = 0; i < (csuite_has_dispatch() ? 6 : 5); i++) {
+    w->given.kind = kinds[i];
+    try_all(w);
+  }
+  EXPECT_OK(chime_timer_create(w->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &idle));
+  world_sees(w, idle);
+  try_all(w);
+  EXPECT_OK(chime_timer_release(idle));
+  world_sees(w, running);
+  world_end(w);
+}
+
+/* ---- What a kind of queue cannot do ------------------------------------------------------------------------------------ */
+
+enum { RECORDS = WRAPPED_CONCURRENT + 1, PLACES };
+#define ON(place) (1u << (place))
+#define ON_ALL (ON(PLACES) - 1)
+
+/* Where each function is supported that the headers say is not everywhere. */
+static const struct {
+  const char *name;
+  unsigned places;
+} supported[] = {
+    {"queue_fd", ON(HOST) | ON(RECORDS)},
+    {"queue_poll_timeout", ON(HOST) | ON(RECORDS)},
+    {"queue_next_deadline", ON(HOST) | ON(RECORDS) | ON(VIRTUAL)},
+    {"queue_process", ON(HOST)},
+    {"queue_take_ticks", ON(RECORDS)},
+    {"queue_run", ON(HOST)},
+    {"queue_stop", ON(HOST) | ON(RECORDS)},
+    {"queue_advance", ON(VIRTUAL)},
+    {"queue_jump", ON(VIRTUAL)},
+    {"queue_sync", ON(SERIAL) | ON(DISPATCH) | ON(PRECISE)},
+    {"queue_async", ON_ALL & ~ON(RECORDS)},
+    {"timer_create", ON_ALL & ~ON(RECORDS)},
+    {"timer_start", ON_ALL & ~ON(RECORDS)},
+    {"timer_after", ON_ALL & ~ON(RECORDS)},
+    {"timer_every", ON_ALL & ~ON(RECORDS)},
+    {"expiring_create", ON_ALL & ~ON(RECORDS)},
+};
+
+static unsigned support_of(csuite *t, const function_of_chime *f) {
+  for (size_t i = 0; i < sizeof supported / sizeof supported[0]; i++) {
+    if (strcmp(supported[i].name, f->name) == 0) return supported[i].places;
+  }
+  csuite_expect(t, (f->statuses & STATUS_BIT(CHIME_ERROR_UNSUPPORTED)) == 0, __FILE__, __LINE__, f->name);
+  return ON_ALL;
+}
+
+static void try_queue(world *w, const place *p, void *where) {
+  const int place = *(int *)where;
+  if (strcmp(p->parameter->type, "chime_queue_t") != 0 || (support_of(w->t, p->function) & ON(place)) != 0) return;
+  const value queue = {.number = (int64_t)w->alive[QUEUE]};
+  expect_refusal(w, p, call_with(w, p, queue, w->alive[QUEUE]), CHIME_ERROR_UNSUPPORTED, "");
+  expect_same_picture(w, p->name);
+}
+
+OWN_THREAD_TEST(each_function_tells_which_queues_it_is_not_for) {
+  static const int places[] = {VIRTUAL, HOST, RECORDS, PRECISE, SERIAL, CONCURRENT, DISPATCH};
+  world *w = world_new(t);
+  for (int i = 0; i < (csuite_has_dispatch() ? 7 : 6); i++) {
+    int place = places[i];
+    w->alive[QUEUE] = place == RECORDS ? w->queues[2] : place == HOST ? w->queues[1] : csuite_queue(t, (where)place);
+    world_sees(w, w->alive[TIMER]);
+    EXPECT(each_place(w, AN_ID, try_queue, &place) > 0);
+  }
+  w->alive[QUEUE] = w->queues[0];
+  world_end(w);
 }

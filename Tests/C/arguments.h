@@ -1,51 +1,80 @@
-/* arguments.h - what the tests of wrong arguments and ids share. */
+/*
+ * arguments.h - what the tests of senseless arguments share: one living thing of each kind, a call of every function with
+ * arguments that are right, and what there is to see, which a refused call must leave alone.
+ */
 #ifndef CSUITE_ARGUMENTS_H
 #define CSUITE_ARGUMENTS_H
 
-#include "run_loop.h"
+#include "refusals.h"
 
-/* Not an id: ids are below 2^53. */
-#define FORGED (UINT64_C(1) << 53)
+#include "functions.h"
 
-/* What an out-parameter holds before a call that must not touch it. */
-#define UNTOUCHED UINT64_C(0xABCDABCDABCD)
+enum { MOST_PLACES = 600 };
+enum { QUEUE, TIMER, TARGET, VALUE, LOOP, WEAK_TIMER, KINDS };
 
-static inline void never(const chime_tick *tick, void *context) {
-  csuite *t = context;
-  (void)tick;
-  EXPECT(!"a handler that must not run");
-}
+/* What can be seen of all that lives. */
+typedef struct picture {
+  char dump[2048];
+  chime_timer_info info;
+  chime_queue_stats stats[3];
+  int64_t now, tolerance, interval;
+  uint64_t queues, generation;
+  int32_t valid;
+} picture;
 
-static inline void never_function(void *context) {
-  csuite *t = context;
-  EXPECT(!"a function that must not run");
-}
+/* A parameter of a function, or a member of the structure that one points to. */
+typedef struct place {
+  const function_of_chime *function;
+  const parameter *parameter, *member;
+  char name[100]; /* function(parameter), function(parameter.member) */
+} place;
 
-/* A handler, its context and finalizer, none of which a call may accept. */
-#define NEVER never, t, never_function
+typedef struct world {
+  csuite *t;
+  uint64_t alive[KINDS];
+  chime_queue_t queues[3]; /* virtual, host-driven, host-driven with records */
+  int destroyed;
+  chime_timer_options options;
+  chime_queue_options queue_options;
+  chime_schedule schedule;
+  /* Where calls put their answers. */
+  struct {
+    union {
+      uint32_t size;
+      char bytes[512];
+    } answer;
+    chime_tick tick;
+    chime_queue_t queue;
+    char text[8];
+  } out;
+  arguments given; /* all of it right */
+  picture before;
+  place places[MOST_PLACES];
+  int place_count;
+} world;
 
-#define EXPECT_DETAIL(call, status, sentence) \
-  do { \
-    EXPECT_STATUS(call, status); \
-    EXPECT_TEXT(chime_last_error_detail(), sentence); \
-  } while (0)
-#define INVALID(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_INVALID_ARGUMENT, sentence)
-#define UNSUPPORTED(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_UNSUPPORTED, sentence)
+/** On the calling thread's run loop. */
+world *world_new(csuite *t);
+/** All of it lives, nothing has happened to it; ends it. */
+void world_end(world *w);
+/** From now on with this timer, and with what else there is to see. */
+void world_sees(world *w, chime_timer_t timer);
+/** Looks at it again; a difference is told of `where`. */
+void expect_same_picture(world *w, const char *where);
 
-static const char *const not_utf8[] = {
-    "\xff",             /* no such byte */
-    "a\x80",            /* a continuation byte on its own */
-    "\xc3",             /* cut short */
-    "\xe2\x82 ",        /* cut short in the middle */
-    "\xc0\xaf",         /* overlong */
-    "\xed\xa0\x80",     /* a surrogate */
-    "\xf4\x90\x80\x80", /* beyond U+10FFFF */
-};
-enum { NOT_UTF8 = sizeof not_utf8 / sizeof not_utf8[0] };
+/** Visits each place, or those of the function, of such a kind; returns how many. */
+int each_place(world *w, int kind, void (*visit)(world *w, const place *p, void *context), void *context);
 
-/* Options whose context must stay with the caller. */
-static inline chime_timer_options refused_options(csuite *t) {
-  return TIMER_OPTIONS(.handler = never, .context = t, .finalizer = never_function);
-}
+/** What a place is given instead: of a place with less than 64 bits the low ones. */
+typedef struct value {
+  int64_t number;
+  const void *pointer; /* of a place for a pointer */
+  size_t not_zero;     /* of a structure's size: a byte behind what is known */
+} value;
+
+/** Calls the function with this value in that place, on the queue. */
+chime_status call_with(world *w, const place *p, value v, chime_queue_t queue);
+/** The answer is one that the function's comment names and has a sentence that begins so. */
+void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *end);
 
 #endif /* CSUITE_ARGUMENTS_H */

@@ -1,187 +1,62 @@
 /*
- * ids.c - [10] what names nothing is refused by every function, with CHIME_ERROR_INVALID_HANDLE and its out-parameters
- * untouched: 0, numbers that are no id, ids of another kind, ids with a bit changed, ids of what was released, however
- * often its place is used again. Only a release of what has ended with its queue is ignored instead. Which functions take ids, functions.h says, which is made from the headers. (With other
- * threads at once: storm.c; queues that end: Tests/Interleavings.)
+ * ids.c - [10] what names nothing is refused by every function with CHIME_ERROR_INVALID_HANDLE: 0, numbers that are no id, ids
+ * of another kind, ids with a bit changed, ids of what was released, however often its place is used again. Only a release
+ * of 0, or of what has ended with its queue, does nothing instead. (With other threads at once: storm.c; queues that end:
+ * Tests/Threads/Interleavings.)
  */
 #include "arguments.h"
-#include "functions.h"
 
-enum { QUEUE, TIMER, TARGET, VALUE, LOOP, WEAK_TIMER, KINDS };
+static const char *const types[KINDS] = {"chime_queue_t",    "chime_timer_t",    "chime_target_t",
+                                         "chime_expiring_t", "chime_run_loop_t", "chime_weak_timer_t"};
 
-/* Where calls put their answers. */
-typedef struct outs {
-  union {
-    uint64_t number;
-    chime_queue_stats stats;
-    chime_timer_info info;
-  } answer;
-  char text[8];
-  chime_tick tick;
-} outs;
+/* What is to be refused. A target that has gone may still be known to have been one. */
+typedef struct nothing {
+  int kind;
+  uint64_t id;
+  enum { NAMES_NOTHING, HAS_ENDED, MAY_HAVE_GONE } how;
+} nothing;
 
-/* One living thing of each kind, and what the functions are given beside an id that is bad. */
-typedef struct ids {
-  csuite *t;
-  uint64_t alive[KINDS];
-  const char *what; /* a bad id is */
-  int has_ended;    /* with its queue */
-  chime_timer_options options;
-  chime_schedule schedule;
-  outs out;
-  arguments given;
-} ids;
+static int releases(const function_of_chime *f) { return strstr(f->name, "release") != NULL; }
 
-static const size_t ids_of[KINDS] = {
-    [QUEUE] = offsetof(arguments, queue),   [TIMER] = offsetof(arguments, timer),
-    [TARGET] = offsetof(arguments, target), [VALUE] = offsetof(arguments, expiring),
-    [LOOP] = offsetof(arguments, run_loop), [WEAK_TIMER] = offsetof(arguments, weak_timer)};
-
-static arguments what_is_right(ids *i) {
-  csuite *t = i->t;
-  i->options = refused_options(t);
-  i->schedule = *AFTER(0);
-  arguments a = {.queue = i->alive[QUEUE],
-                 .timer = i->alive[TIMER],
-                 .target = i->alive[TARGET],
-                 .expiring = i->alive[VALUE],
-                 .run_loop = i->alive[LOOP],
-                 .weak_timer = i->alive[WEAK_TIMER],
-                 .timer_options = &i->options,
-                 .schedule = &i->schedule,
-                 .handler = never,
-                 .function = never_function,
-                 .context = t,
-                 .finalizer = never_function,
-                 .object = t,
-                 .key = "x",
-                 .mode = TRACKING,
-                 .out = &i->out.answer,
-                 .text = i->out.text,
-                 .ticks = &i->out.tick,
-                 .tick_size = sizeof i->out.tick,
-                 .capacity = 1,
-                 .repeats = 1};
-  a.delay_ns = a.deadline_ns = a.interval_ns = a.lifetime_ns = a.wall_deadline_ns = 1;
-  return a;
-}
-
-static int takes(const function_of_chime *f, size_t number, int kind) {
-  return number < f->count && f->parameters[number].kind == AN_ID && f->parameters[number].member == ids_of[kind];
-}
-
-static int ends_it(const function_of_chime *f) {
-  return strstr(f->name, "release") != NULL || strcmp(f->name, "queue_shutdown") == 0;
-}
-
-static void refuses(const ids *i, const function_of_chime *f, chime_status answer) {
-  chime_status expected = i->has_ended && ends_it(f) ? CHIME_IGNORED : CHIME_ERROR_INVALID_HANDLE;
-  char text[200];
-  if (answer == expected) return;
-  snprintf(text, sizeof text, "chime_%s, where id is %s,", f->name, i->what);
-  csuite_expect_status(i->t, answer, expected, __FILE__, __LINE__, text);
-}
-
-/* A release of 0 does nothing, and no target is none that has gone. */
-static int means_something(const function_of_chime *f, int kind, uint64_t id) {
-  return id != 0 || !(ends_it(f) || (kind == TARGET && !takes(f, 0, TARGET)));
-}
-
-/* What takes an id in that place, first or later: only the functions themselves say which these are. */
-static void expect_refused_at(ids *i, int kind, uint64_t id, size_t number) {
-  csuite *t = i->t;
-  for (const function_of_chime *f = functions; f < functions + FUNCTIONS; f++) {
-    arguments given = i->given;
-    if (!takes(f, number, kind) || !means_something(f, kind, id)) continue;
-    memcpy((char *)&given + ids_of[kind], &id, sizeof id);
-    outs before;
-    memset(&i->out, 0x5a, sizeof i->out);
-    if (strcmp(f->name, "queue_get_stats") == 0) i->out.answer.stats.size = sizeof i->out.answer.stats;
-    if (strcmp(f->name, "timer_get_info") == 0) i->out.answer.info.size = sizeof i->out.answer.info;
-    memcpy(&before, &i->out, sizeof before);
-    refuses(i, f, f->call(&given));
-    EXPECT(memcmp(&i->out, &before, sizeof before) == 0);
-  }
+static void try_id(world *w, const place *p, void *context) {
+  const nothing *n = context;
+  const parameter *last = p->member != NULL ? p->member : p->parameter;
+  chime_status answer, expected = CHIME_ERROR_INVALID_HANDLE;
+  if (strcmp(last->type, types[n->kind]) != 0) return;
+  if (n->id == 0 && n->kind == TARGET && p->parameter != p->function->parameters) return; /* no target */
+  if (n->id == 0 && releases(p->function)) expected = CHIME_OK;
+  if (n->how == HAS_ENDED && (releases(p->function) || strcmp(p->function->name, "queue_shutdown") == 0))
+    expected = CHIME_IGNORED;
+  answer = call_with(w, p, (value){.number = (int64_t)n->id}, w->alive[QUEUE]);
+  if (n->how == MAY_HAVE_GONE && answer == CHIME_ERROR_TARGET_GONE) expected = answer;
+  expect_refusal(w, p, answer, expected, "");
 }
 
 /* With what a call may do without left out. */
-static void expect_refused_without(ids *i, int kind, uint64_t id) {
-  csuite *t = i->t;
-  if (kind == QUEUE) EXPECT_STATUS(chime_timer_start(id, &i->options, AFTER(0), NULL), CHIME_ERROR_INVALID_HANDLE);
+static void expect_nothing_without(world *w, int kind, uint64_t id) {
+  csuite *t = w->t;
+  if (kind == QUEUE) EXPECT_STATUS(chime_timer_start(id, &w->options, AFTER(0), NULL), CHIME_ERROR_INVALID_HANDLE);
   if (kind == TIMER) EXPECT_STATUS(chime_timer_activate(id, NULL), CHIME_ERROR_INVALID_HANDLE);
+  if (kind == TARGET) EXPECT_STATUS(chime_target_retain(id, NULL), CHIME_ERROR_INVALID_HANDLE);
   if (kind == VALUE) EXPECT_STATUS(chime_expiring_on_expiry(id, NULL, NULL, NULL), CHIME_ERROR_INVALID_HANDLE);
-  if (kind == TARGET && id != 0) {
-    chime_timer_options options = i->options;
-    options.target = id;
-    EXPECT_STATUS(chime_timer_create(i->alive[QUEUE], &options, &i->out.answer.number), CHIME_ERROR_INVALID_HANDLE);
-  }
 }
 
-/* What was a target's id may still name one that has gone, for timers: CHIME_ERROR_TARGET_GONE. */
-static void expect_no_target_to_hold(ids *i, uint64_t id) {
-  csuite *t = i->t;
-  expect_refused_at(i, TARGET, id, 0);
-  EXPECT_STATUS(chime_target_retain(id, NULL), CHIME_ERROR_INVALID_HANDLE);
-}
-
-static void expect_nothing(ids *i, int kind, uint64_t id, const char *what) {
-  i->what = what;
-  for (size_t number = 0; number < MOST_PARAMETERS; number++) expect_refused_at(i, kind, id, number);
-  expect_refused_without(i, kind, id);
-}
-
-/* The same of a queue that has ended, or a timer that ended with it. */
-static void expect_ended(ids *i, int kind, uint64_t id, const char *what) {
-  i->has_ended = 1;
-  expect_nothing(i, kind, id, what);
-  i->has_ended = 0;
-}
-
-/* Of what lives and is not touched by any of it. */
-static ids *ids_new(csuite *t) {
-  static int object;
-  ids *i = csuite_memory(t, sizeof *i);
-  i->t = t;
-  i->alive[LOOP] = current_loop(t);
-  i->alive[QUEUE] = csuite_queue(t, VIRTUAL);
-  EXPECT_OK(chime_timer_after(i->alive[QUEUE], CHIME_HOUR, never, t, NULL, &i->alive[TIMER]));
-  EXPECT_OK(chime_target_create(&object, NULL, &i->alive[TARGET]));
-  EXPECT_OK(chime_expiring_create(i->alive[QUEUE], &object, NULL, CHIME_HOUR, &i->alive[VALUE]));
-  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &i->alive[WEAK_TIMER]));
-  i->given = what_is_right(i);
-  return i;
-}
-
-static void ids_end(ids *i) {
-  csuite *t = i->t;
-  void *found = NULL;
-  int32_t valid = 0;
-  EXPECT_EQ(state_of(t, i->alive[TIMER]), CHIME_STATE_RUNNING);
-  EXPECT_OK(chime_expiring_acquire(i->alive[VALUE], &found));
-  EXPECT_OK(chime_expiring_yield(i->alive[VALUE]));
-  EXPECT_OK(chime_weak_timer_is_valid(i->alive[WEAK_TIMER], &valid));
-  EXPECT_EQ(valid, 1);
-  EXPECT_EQ(now_of(t, i->alive[QUEUE]), 0);
-  EXPECT_EQ(stats_of(t, i->alive[QUEUE]).timers, 2);
-  EXPECT_OK(chime_weak_timer_release(i->alive[WEAK_TIMER]));
-  EXPECT_OK(chime_expiring_release(i->alive[VALUE]));
-  EXPECT_OK(chime_target_release(i->alive[TARGET]));
-  EXPECT_OK(chime_timer_release(i->alive[TIMER]));
+static void expect_nothing(world *w, nothing n) {
+  each_place(w, AN_ID, try_id, &n);
+  expect_nothing_without(w, n.kind, n.id);
+  expect_same_picture(w, types[n.kind]);
 }
 
 /* An id is 3 bits of kind, 24 of life, 26 of index: it is below 2^53. */
 OWN_THREAD_TEST(numbers_that_are_no_ids_name_nothing) {
-  ids *i = ids_new(t);
+  world *w = world_new(t);
   for (int kind = 0; kind < KINDS; kind++) {
-    uint64_t alive = i->alive[kind];
+    uint64_t alive = w->alive[kind];
+    const uint64_t ids[] = {0, 1, UINT64_C(1) << 53, UINT64_MAX, alive + (UINT64_C(1) << 26)};
     EXPECT(alive > 0 && alive < UINT64_C(1) << 53);
-    expect_nothing(i, kind, 0, "0");
-    expect_nothing(i, kind, 1, "1");
-    expect_nothing(i, kind, UINT64_C(1) << 53, "2^53");
-    expect_nothing(i, kind, UINT64_MAX, "2^64 - 1");
-    expect_nothing(i, kind, alive + (UINT64_C(1) << 26), "the next one in the place of an id");
+    for (int i = 0; i < 5; i++) expect_nothing(w, (nothing){kind, ids[i], NAMES_NOTHING});
   }
-  ids_end(i);
+  world_end(w);
 }
 
 /* Whether a number differs from a queue's id so that an earlier queue had it in the same place. */
@@ -189,75 +64,70 @@ static int was_a_queues(uint64_t id, uint64_t alive) {
   return id < alive && id >> 50 == alive >> 50 && id << 14 >> 40 > 0;
 }
 
-/* With one of the low bits changed an id may be that of a neighbour, and a target's be of one that has gone. */
-OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
-  ids *i = ids_new(t);
-  for (int kind = 0; kind < KINDS; kind++) {
-    for (int bit = 26; bit < 64; bit++) {
-      uint64_t id = i->alive[kind] ^ UINT64_C(1) << bit;
-      if (kind == QUEUE && was_a_queues(id, i->alive[kind])) expect_ended(i, kind, id, "an earlier queue's");
-      else if (kind != TARGET || bit >= 50) expect_nothing(i, kind, id, "an id with a bit changed");
-      else expect_no_target_to_hold(i, id);
-    }
+/* With one of the low bits changed an id may be that of a neighbour. */
+static void change_bits(world *w, int kind) {
+  for (int bit = 26; bit < 64; bit++) {
+    nothing n = {kind, w->alive[kind] ^ UINT64_C(1) << bit, NAMES_NOTHING};
+    if (kind == QUEUE && was_a_queues(n.id, w->alive[kind])) n.how = HAS_ENDED;
+    if (kind == TARGET && bit < 50) n.how = MAY_HAVE_GONE;
+    expect_nothing(w, n);
   }
-  ids_end(i);
+}
+
+OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
+  world *w = world_new(t);
+  for (int kind = 0; kind < KINDS; kind++) change_bits(w, kind);
+  world_end(w);
 }
 
 /* The flags of what a timer has lie beside its version: no bit of an id passes for one. */
-OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_no_repeating_timer_either) {
-  ids *i = ids_new(t);
-  uint64_t plain = i->alive[TIMER];
-  const chime_schedule schedules[] = {SCHEDULE(.first_ns = CHIME_HOUR, .interval_ns = CHIME_HOUR),
+OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_no_other_timer_either) {
+  world *w = world_new(t);
+  const uint64_t repeating = w->alive[TIMER];
+  const chime_schedule schedules[] = {SCHEDULE(.first_ns = CHIME_HOUR),
                                       SCHEDULE(.first_ns = 5, .interval_ns = CHIME_HOUR, .tick_limit = 9)};
-  for (int j = 0; j < 2; j++) {
-    chime_timer_info before = CHIME_TIMER_INFO_INIT, after = CHIME_TIMER_INFO_INIT;
-    EXPECT_OK(chime_timer_start(i->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &schedules[j], &i->alive[TIMER]));
-    EXPECT_OK(chime_timer_get_info(i->alive[TIMER], &before));
-    for (int bit = 26; bit < 64; bit++) {
-      expect_nothing(i, TIMER, i->alive[TIMER] ^ UINT64_C(1) << bit, "a repeating timer's with a bit changed");
-    }
-    EXPECT_OK(chime_timer_get_info(i->alive[TIMER], &after));
-    EXPECT(memcmp(&before, &after, sizeof before) == 0);
-    EXPECT_OK(chime_timer_release(i->alive[TIMER]));
+  for (int i = 0; i < 2; i++) {
+    chime_timer_t timer = 0;
+    EXPECT_OK(chime_timer_start(w->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &schedules[i], &timer));
+    world_sees(w, timer);
+    change_bits(w, TIMER);
+    EXPECT_OK(chime_timer_release(timer));
+    world_sees(w, repeating);
   }
-  i->alive[TIMER] = plain;
-  ids_end(i);
+  world_end(w);
 }
 
 OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
-  static const char *const kinds[] = {"a queue's", "a timer's", "a target's",
-                                      "a value's", "a loop's",  "a weak timer's"};
-  ids *i = ids_new(t);
+  world *w = world_new(t);
   for (int kind = 0; kind < KINDS; kind++) {
     for (int other = 0; other < KINDS; other++) {
-      if (other != kind) expect_nothing(i, kind, i->alive[other], kinds[other]);
+      if (other != kind) expect_nothing(w, (nothing){kind, w->alive[other], NAMES_NOTHING});
     }
   }
-  ids_end(i);
+  world_end(w);
 }
 
 OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
-  ids *i = ids_new(t), *gone = ids_new(t);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  uint64_t timer_of_queue = probe_idle(t, queue, "b")->timer, released_before = probe_idle(t, queue, "d")->timer;
-  ids_end(gone);
-  EXPECT_OK(chime_timer_release(released_before));
-  EXPECT_OK(chime_queue_release(queue));
-  expect_ended(i, QUEUE, queue, "a released queue's");
-  chime_queue_t host = host_queue(t, 0);
-  EXPECT_OK(chime_queue_shutdown(host, CHIME_FOREVER));
-  expect_ended(i, QUEUE, host, "that of a host-driven queue that was shut down");
-  expect_nothing(i, TIMER, gone->alive[TIMER], "a released timer's");
-  expect_nothing(i, TIMER, released_before, "that of a timer that was released before its queue");
-  expect_ended(i, TIMER, timer_of_queue, "that of a released queue's timer");
-  expect_nothing(i, VALUE, gone->alive[VALUE], "a released value's");
-  expect_nothing(i, WEAK_TIMER, gone->alive[WEAK_TIMER], "a released weak timer's");
-  QUEUE_OR_RETURN(serial, SERIAL);
-  probe *p = probe_after(t, serial, "c", CHIME_HOUR);
-  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_ended(i, QUEUE, serial, "that of a queue that was shut down");
-  expect_ended(i, TIMER, p->timer, "that of a timer of a queue that was shut down");
-  ids_end(i);
+  static const where places[] = {VIRTUAL, HOST, SERIAL};
+  world *gone = world_new(t), *w;
+  world_end(gone);
+  w = world_new(t);
+  for (int kind = TIMER; kind < KINDS; kind++) {
+    if (kind == LOOP) continue;
+    expect_nothing(w, (nothing){kind, gone->alive[kind], kind == TARGET ? MAY_HAVE_GONE : NAMES_NOTHING});
+  }
+  for (int i = 0; i < 3; i++) {
+    chime_timer_t released = 0, left = 0;
+    QUEUE_OR_RETURN(queue, places[i]);
+    EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, t, NULL, &released));
+    EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, t, NULL, &left));
+    EXPECT_OK(chime_timer_release(released));
+    EXPECT_OK(i == 0 ? chime_queue_release(queue) : chime_queue_shutdown(queue, PATIENCE));
+    expect_nothing(w, (nothing){QUEUE, queue, HAS_ENDED});
+    expect_nothing(w, (nothing){TIMER, left, HAS_ENDED});
+    expect_nothing(w, (nothing){TIMER, released, NAMES_NOTHING});
+  }
+  world_end(w);
 }
 
 /* Queues follow each other in the same place: each one's id says for ever that it has ended, and the next one's that it
@@ -317,7 +187,7 @@ OWN_THREAD_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
   enum { STALE = 64, PLACE = (1 << 26) - 1 };
   static chime_status (*const releases[])(uint64_t id) = {
       [TIMER] = chime_timer_release, [TARGET] = chime_target_release, [VALUE] = chime_expiring_release};
-  ids *i = ids_new(t);
+  world *w = world_new(t);
   int life, lives = csuite_scaled(70000);
   if (lives < 5000) lives = 5000; /* the first 4,096 have places of their own */
   for (int kind = TIMER; kind <= VALUE; kind++) {
@@ -325,10 +195,9 @@ OWN_THREAD_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
     int ended = 0, reused = 0;
     for (life = 0; life < lives && !csuite_failed(t); life++) {
       uint64_t id = 0, *key = &stale[life % STALE];
-      EXPECT_OK(begin(kind, i->alive[QUEUE], &ended, &id));
+      EXPECT_OK(begin(kind, w->alive[QUEUE], &ended, &id));
       EXPECT(id != *key);
-      if (kind == TARGET) expect_no_target_to_hold(i, *key);
-      else expect_nothing(i, kind, *key, "that of one that is gone");
+      each_place(w, AN_ID, try_id, &(nothing){kind, *key, kind == TARGET ? MAY_HAVE_GONE : NAMES_NOTHING});
       reused += ((id ^ *key) & PLACE) == 0;
       /* Half of the keys are kept to the end; the others follow each other. */
       if (life < STALE || life % STALE >= STALE / 2) *key = id;
@@ -338,6 +207,7 @@ OWN_THREAD_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
     }
     EXPECT_EQ(ended, life);
     EXPECT(reused > 0);
+    world_sees(w, w->alive[TIMER]);
   }
-  ids_end(i);
+  world_end(w);
 }

@@ -4,7 +4,7 @@
  *
  * Each test runs on a thread of its own, so that the calling thread's loop is nobody else's, and ends with it.
  */
-#include "arguments.h"
+#include "refusals.h"
 
 /* ---- Ids -------------------------------------------------------------------------------------------------------- */
 

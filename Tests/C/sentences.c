@@ -1,9 +1,9 @@
 /*
  * sentences.c - what chime_last_error_detail says of ids that name nothing, and of calls that would wait for themselves or
- * are on the wrong thread: it names the argument, the timer, the queue, the thread. (Of arguments: arguments.c,
- * arguments_calls.c, each_function.c. That each failure replaces the sentence on the one before: EXPECT_STATUS, anywhere.)
+ * are on the wrong thread: it names the argument, the timer, the queue, the thread. (Of arguments: arguments.c, refusals.c.
+ * That each failure replaces the sentence on the one before: EXPECT_STATUS, anywhere.)
  */
-#include "arguments.h"
+#include "refusals.h"
 
 #include <stdarg.h>
 

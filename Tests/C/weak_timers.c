@@ -1,6 +1,6 @@
 /*
  * weak_timers.c - chime_weak_timer_*: timers on run loops that do not keep their target alive: their intervals, ticks
- * and modes, their ends, targets and fire dates. (Arguments: arguments_calls.c; the scripts: weak.h.)
+ * and modes, their ends, targets and fire dates. (Arguments: arguments.c, refusals.c; the scripts: weak.h.)
  */
 #include "weak.h"
 

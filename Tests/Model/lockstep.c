@@ -115,26 +115,9 @@ void compare_all(void) {
 
 /* ---- Calls --------------------------------------------------------------------------------------------------- */
 
-/* Where libFuzzer looks for counters of a target's own; it knows none on Apple's systems. */
-#if defined(__APPLE__)
-#define EXTRA_COUNTERS
-#else
-#define EXTRA_COUNTERS __attribute__((section("__libfuzzer_extra_counters")))
-#endif
-
-/* Tells the fuzzer which calls were made in which states, inside handlers and outside. */
-EXTRA_COUNTERS static uint8_t seen[KINDS][5][2][2][2][32];
-
-static void count_call_in_state(const operation *o, const timer *t) {
-  int trait = (t->carried > 0) | (t->fire_pending != 0) << 1 | (t->schedule.tick_limit > 0) << 2 |
-              (t->schedule.missed_policy == CHIME_MISSED_DELAY) << 3 | (t->callbacks > 0) << 4;
-  seen[o->kind][t->state][t->released][t->busy != 0][the.depth > 0][trait] = 1;
-}
-
 void perform(const operation *o) {
   timer *t = subject_of(o->subject);
   if (++the.calls > MOST_CALLS) return;
-  if (t != NULL) count_call_in_state(o, t);
   trace("%*scall %d on timer %d (subject %d) at %" PRId64 " amount %" PRId64, the.depth * 4, "", (int)o->kind,
         t != NULL ? t->number : -1, o->subject, M->now, o->amount_ns);
   if (t == NULL && is_on_a_timer(o->kind)) return;

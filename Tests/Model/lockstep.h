@@ -4,8 +4,8 @@
  * Each call goes to both; each callback is shown to the model when it begins and when it returns, and the input may
  * have it make calls of its own.
  */
-#ifndef CHIME_FUZZ_LOCKSTEP_H
-#define CHIME_FUZZ_LOCKSTEP_H
+#ifndef CHIME_MODEL_LOCKSTEP_H
+#define CHIME_MODEL_LOCKSTEP_H
 
 #include "model.h"
 #include "operations.h"
@@ -35,6 +35,9 @@ typedef struct lockstep {
 extern lockstep the;
 #define M (&the.m)
 
+/* calls.c: the whole input, from the queue's beginning to its end */
+void try_input(const uint8_t *data, size_t size);
+
 /* lockstep.c */
 void perform(const operation *o);
 void compare_timer(timer *t);
@@ -56,4 +59,4 @@ typedef void callback(void *context);
 tick_callback on_tick, on_armed, on_cancelled, on_named;
 callback on_function, finalize_timer, finalize_named, finalize_function, destroy_target;
 
-#endif /* CHIME_FUZZ_LOCKSTEP_H */
+#endif /* CHIME_MODEL_LOCKSTEP_H */

@@ -5,10 +5,10 @@
  * next and with what in its tick. What the documents leave open is decided as the library decides it, and marked OPEN:
  * if the library changes there, the model is to be changed, not the library.
  */
-#ifndef CHIME_FUZZ_MODEL_H
-#define CHIME_FUZZ_MODEL_H
+#ifndef CHIME_MODEL_MODEL_H
+#define CHIME_MODEL_MODEL_H
 
-#include "fuzz.h"
+#include "input.h"
 
 enum { MOST_TIMERS = 64, MOST_TARGETS = 4, MOST_FUNCTIONS = 32, MOST_NAMED = 64, KEYS = 3 };
 
@@ -170,4 +170,4 @@ int64_t model_placement(const model *m, const timer *t);
 /** What the queue has to say of itself outside its callbacks. */
 int64_t model_next_deadline(const model *m);
 
-#endif /* CHIME_FUZZ_MODEL_H */
+#endif /* CHIME_MODEL_MODEL_H */

@@ -1,8 +1,8 @@
 /* operations.h - calls as data: one call that the input asks for, from outside or from inside a handler. */
-#ifndef CHIME_FUZZ_OPERATIONS_H
-#define CHIME_FUZZ_OPERATIONS_H
+#ifndef CHIME_MODEL_OPERATIONS_H
+#define CHIME_MODEL_OPERATIONS_H
 
-#include "fuzz.h"
+#include "input.h"
 
 /* What the input may ask for: a word for the kind, how often in 64 it is meant, the function that makes the call
  * (lockstep.h), and what else it takes from the input. */
@@ -62,4 +62,4 @@ typedef struct operation {
 operation take_operation(bytes *input);
 int is_on_a_timer(operation_kind kind);
 
-#endif /* CHIME_FUZZ_OPERATIONS_H */
+#endif /* CHIME_MODEL_OPERATIONS_H */

@@ -57,7 +57,7 @@ void create(const operation *o, timer *none) {
     t->has_cancelled = (o->flags & 4) != 0;
     if (t->has_armed) options.registration_handler = on_armed;
     if (t->has_cancelled) options.cancel_handler = on_cancelled;
-    if ((o->flags & 32) != 0) options.label = "fuzz \xc3\xa9";
+    if ((o->flags & 32) != 0) options.label = "model \xc3\xa9";
     if ((o->flags & 64) != 0 && M->target_count > 0) {
       t->target = o->other % M->target_count;
       options.target = M->targets[t->target].id;

@@ -40,10 +40,10 @@ package final class TimerTarget: Sendable, ProcessState {
     table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
   }
 
-  /// The target for a timer: targetGone if it is gone, invalidHandle if the id was never a target's.
-  static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
+  /// The target for a timer: targetGone if it is gone, invalidHandle if the id was never a target's. `name` is the argument.
+  static func find(_ id: UInt64, _ name: StaticString = "options.target") -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
-    return .failure(table.hasNamed(id) ? gone(id) : Status.unknown(id, .target, "options.target"))
+    return .failure(table.hasNamed(id) ? gone(id) : Status.unknown(id, .target, name))
   }
 
   /// Adds a user's reference and gives the object: invalidHandle if the last reference is gone, limit after 2^32.
@@ -92,9 +92,10 @@ package final class TimerTarget: Sendable, ProcessState {
     return body(target.object)
   }
 
-  /// The status of a target's id: ok while the target lives; targetGone; invalidHandle if there never was one.
+  /// The status of the id in an argument `target`: ok while the target lives; targetGone; invalidHandle if there never was
+  /// one.
   package static func status(of id: UInt64) -> Status {
-    switch find(id) {
+    switch find(id, "target") {
     case .success(let target): target.isGone ? gone(id) : .ok
     case .failure(let status): status
     }

@@ -1,15 +1,18 @@
 /* seeded.h - the model and the real queue beside each other for random inputs, in a process that lives on. */
-#ifndef CHIME_FUZZ_SEEDED_H
-#define CHIME_FUZZ_SEEDED_H
+#ifndef CHIME_MODEL_SEEDED_H
+#define CHIME_MODEL_SEEDED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /**
  * Makes inputs from the seed and tries them (calls.c), until so many calls have been made. Returns 0 when the queue did
- * what the model says; otherwise 1, with the difference and the input, in hexadecimal for `make one`, in `message`. One
+ * what the model says; otherwise 1, with the difference and the input, in hexadecimal for chime_model_try, in `message`. One
  * thread at a time; waits.
  */
 int chime_model_run(uint64_t seed, int64_t calls, char *message, size_t capacity);
 
-#endif /* CHIME_FUZZ_SEEDED_H */
+/** The same with one input, in hexadecimal. */
+int chime_model_try(const char *input, char *message, size_t capacity);
+
+#endif /* CHIME_MODEL_SEEDED_H */

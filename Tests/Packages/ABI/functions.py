@@ -6,7 +6,12 @@
     WAITING_FUNCTIONS(F)    those whose comment says what they wait for
     arguments               what the functions that answer a status take, a member for each kind of parameter
     call_NAME(a)            such a function, called with them
-    functions[]             those functions, and of each parameter its name, its kind, and its member of `arguments`
+    functions[]             those functions, the statuses that their comments name, and of each parameter its name, its kind,
+                            its place in `arguments`, whether its comment lets it be NULL, and its structure
+    structures[]            the structures that say their size, and their members as parameters are described; of those
+                            that are filled in, the size alone
+
+A parameter or member whose kind the type does not tell needs a line in NUMBERS.
 """
 import pathlib
 import re
@@ -20,102 +25,211 @@ IDS = ["queue", "timer", "weak_timer", "run_loop", "target", "expiring"]
 POINTERS_WITH_A_SIZE = {"char *": "text", "chime_tick *": "ticks", "chime_queue_t *": "queues"}
 CALLBACKS = {"chime_handler": "handler", "chime_function": "function", "chime_finalizer": "finalizer"}
 FACTS = re.compile(r"Calls back: (.*?)\. Waits: (.*?)\.", re.S)
+NUMBERS = {
+    **dict.fromkeys(("affinity", "bytes", "capacity", "generation", "max", "realtime_priority", "seed", "tick_limit",
+                     "timer_limit"), "A_NUMBER"),
+    "flags": "FLAGS", "repeats": "A_TRUTH", "reserved": "A_ZERO", "size": "A_SIZE", "tick_size": "A_SIZE",
+}
+OPTIONAL = re.compile(r"may be NULL|\bNULL( for|:| keeps| is the| removes)")
+NAMES = re.compile(r"\bCHIME_(OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_\w+)")
+
+
+def kind_of(name, kind):
+    """What values of a parameter or member make sense."""
+    if kind in (f"chime_{id}_t" for id in IDS):
+        return "AN_ID"
+    if "(" in kind or kind in CALLBACKS:
+        return "A_CALLBACK"
+    if kind in POINTERS_WITH_A_SIZE and (kind != "chime_queue_t *" or name == "queues"):
+        return "AN_ARRAY"
+    if kind == "void *":
+        return "A_CONTEXT" if name in ("context", "user_info") else "A_POINTER"
+    if kind == "const char *":
+        return "A_TEXT"
+    if kind.endswith("*"):
+        return "A_STRUCTURE" if kind.startswith("const ") else "AN_ANSWER"
+    if kind == "int64_t":
+        return "A_POINT_IN_TIME" if name.endswith("deadline_ns") else "A_DURATION"
+    if kind.startswith("chime_"):
+        return "A_CONSTANT"
+    if name not in NUMBERS:
+        raise ValueError(f"{name}, {kind}: NUMBERS does not say what kind of number it is")
+    return NUMBERS[name]
 
 
 def member(name, kind):
-    """The member of `arguments` that a parameter takes, its type, and the parameter's kind."""
-    if kind in (f"chime_{id}_t" for id in IDS):
-        return kind[len("chime_"):-len("_t")], "uint64_t", "AN_ID"
-    if kind in CALLBACKS:
-        return CALLBACKS[kind], kind, "A_CALLBACK"
-    if kind in POINTERS_WITH_A_SIZE and (kind != "chime_queue_t *" or name == "queues"):
-        return POINTERS_WITH_A_SIZE[kind], kind, "AN_ARRAY"
-    if kind == "void *":
-        return ("context" if name == "user_info" else "object" if name == "value" else name), kind, "A_POINTER"
-    if kind == "const char *":
-        return name, kind, "A_TEXT"
-    if kind.startswith("const "):
-        return kind[len("const chime_"):-len(" *")], kind, "A_STRUCTURE"
-    if kind.endswith("*"):
-        return "out", "void *", "AN_ANSWER"
-    if kind == "int64_t":
-        return name, kind, "A_POINT_IN_TIME" if name.endswith("deadline_ns") else "A_DURATION"
-    return name, "uint64_t" if name == "capacity" else kind, "A_NUMBER"
+    """The member of `arguments` that a parameter takes, and its type."""
+    what = kind_of(name, kind)
+    if what == "AN_ID":
+        return kind[len("chime_"):-len("_t")], "uint64_t"
+    if what == "A_CALLBACK":
+        return CALLBACKS[kind], kind
+    if what == "AN_ARRAY":
+        return POINTERS_WITH_A_SIZE[kind], kind
+    if what == "A_CONTEXT":
+        return "context", kind
+    if what == "A_STRUCTURE":
+        return kind[len("const chime_"):-len(" *")], kind
+    if what == "AN_ANSWER":
+        return "out", "void *"
+    return "object" if (name, kind) == ("value", "void *") else name, "uint64_t" if name == "capacity" else kind
+
+
+class Comment:
+    """What the comment above a function says: what it calls back and waits for, the statuses, and of its parameters."""
+
+    all = {}
+
+    def __init__(self, name, text):
+        fact, answer = FACTS.search(text), re.search(r"(?:@return|\* As) (.*)", text)
+        if fact is None:
+            raise ValueError(f"{name}: its comment says neither what it calls back nor what it waits for")
+        self.calls_back, self.waits = fact.groups()
+        self.answer = answer.group(1) if answer else ""
+        self.parameters = dict(re.findall(r"@param (\w+) +(.*?)(?= @|$)", text))
+        self.all[name] = self
+
+    def like(self, text):
+        found = re.search(r"(?:^|\bas |\bas for )chime_(\w+)", text)
+        return self.all[found.group(1)] if found else None
+
+    def statuses(self):
+        """None is named where the answer is not a status."""
+        other = self.like(self.answer)
+        return set(NAMES.findall(self.answer)) | (other.statuses() if other else set())
+
+    def may_be_null(self, parameter):
+        text = self.parameters.get(parameter, self.answer)
+        other = self.like(text)
+        if parameter in self.parameters and OPTIONAL.search(text):
+            return True
+        return other is not None and other.may_be_null(parameter)
+
+
+def parse(header):
+    return c_parser.CParser().parse(declarations.FIXED_WIDTH + declarations.preprocess(header, "-P", "-DCHIME_CDEF"))
 
 
 def functions(header):
-    """(name, result, [(name, type)], {facts}) of each function that this header itself declares."""
+    """(name, result, [(name, type)], Comment) of each function that this header itself declares."""
     text = header.read_text()
-    tree = c_parser.CParser().parse(declarations.FIXED_WIDTH + declarations.preprocess(header, "-P", "-DCHIME_CDEF"))
-    for node in tree.ext:
+    for node in parse(header).ext:
         if not isinstance(node, c_ast.Decl) or not isinstance(node.type, c_ast.FuncDecl):
             continue
         at = re.search(rf"^(?:CHIME_API )?[a-z].*\b{node.name}\(", text, re.M)
         if at is None:
             continue  # of a header that this one includes
-        fact = FACTS.search(text[text.rindex("/**", 0, at.start()):at.start()].replace("\n * ", " "))
-        if fact is None:
-            raise ValueError(f"{node.name}: its comment says neither what it calls back nor what it waits for")
+        comment = re.sub(r"\s*\n \*(?= @|$| \w| )\s*", " ", text[text.rindex("/**", 0, at.start()):at.start()])
         parameters = [
             (parameter.name, declarations.type_text(parameter.type))
             for parameter in node.type.args.params
             if parameter.name
         ]
-        yield node.name[len("chime_"):], declarations.type_text(node.type.type), parameters, fact.groups()
+        name = node.name[len("chime_"):]
+        yield name, declarations.type_text(node.type.type), parameters, Comment(name, comment)
+
+
+def structures(header):
+    """(name, [(name, type)]) of each structure that says its size, and of members that Chime reads."""
+    text = header.read_text()
+    for node in parse(header).ext:
+        if isinstance(node, c_ast.Typedef) and isinstance(node.type.type, c_ast.Struct):
+            members = [(each.name, declarations.type_text(each.type)) for each in node.type.type.decls]
+            if members[0] == ("size", "uint32_t"):
+                yield node.name, members if f"const {node.name} *" in text else members[:1]
+
+
+def described(name, kind, of, place, may_be_null, known=()):
+    """A row of C for a parameter, or a member of a structure."""
+    structure = kind.removeprefix("const ").removesuffix(" *")
+    return (
+        f'{{"{name}", "{kind}", {kind_of(name, kind)}, offsetof({of}, {place}), sizeof ((({of} *)0)->{place}), '
+        f'{int(may_be_null)}, {f"&structures[OF_{structure}]" if structure in known else 0}}}'
+    )
 
 
 def macro(name, rows):
     return f"#define {name}(F)" + "".join(f" \\\n  {row}" for row in rows) + "\n"
 
 
+TYPES = """
+enum { AN_ID, A_CALLBACK, AN_ARRAY, A_POINTER, A_CONTEXT, A_TEXT, A_STRUCTURE, AN_ANSWER, A_POINT_IN_TIME, A_DURATION,
+  A_CONSTANT, FLAGS, A_TRUTH, A_ZERO, A_SIZE, A_NUMBER };
+enum { MOST_PARAMETERS = 8, MOST_MEMBERS = 24 };
+typedef struct parameter {
+  const char *name, *type;
+  int kind;
+  size_t place, size; /* in arguments, or in the structure */
+  int may_be_null;
+  const struct structure *structure;
+} parameter;
+typedef struct structure {
+  const char *name;
+  size_t size, count;
+  parameter members[MOST_MEMBERS];
+} structure;
+#define STATUS_BIT(status) (UINT32_C(1) << ((status) + 16))
+typedef struct function_of_chime {
+  const char *name;
+  chime_status (*call)(const arguments *a);
+  int calls_back;
+  uint32_t statuses; /* a bit each */
+  size_t count;
+  parameter parameters[MOST_PARAMETERS];
+} function_of_chime;
+"""
+
+
 def main():
     headers = [pathlib.Path(name) for name in sys.argv[1:]]
     print(f"/* Generated by functions.py from {' and '.join(header.name for header in headers)}. */")
     print("#include <stddef.h>\n#include <stdint.h>\n")
-    lists, members, calls, rows, waiting = [], {}, [], [], []
+    members, calls, rows, waiting = {}, [], [], []
+    known = dict(structure for header in headers for structure in structures(header))
     for header in headers:
         print(f'#include "{header.name}"')
-        lists.append(f"FUNCTIONS_OF_{header.stem.upper()}")
     print()
-    for header, of_header in zip(headers, lists):
-        found = list(functions(header))
-        print(macro(of_header, [f"F({name})" for name, *_ in found]))
-        for name, result, parameters, (calls_back, waits) in found:
-            if waits.startswith("for"):
+    found = {f"FUNCTIONS_OF_{header.stem.upper()}": list(functions(header)) for header in headers}
+    for of_header, those in found.items():
+        print(macro(of_header, [f"F({name})" for name, *_ in those]))
+        for name, result, parameters, comment in those:
+            if comment.waits.startswith("for"):
                 waiting.append(f"F({name})")
             if result != "chime_status":
                 continue
-            given, described = [], []
+            if not (statuses := comment.statuses()):
+                raise ValueError(f"{name}: its comment does not say what it answers")
+            given, of_each = [], []
             for parameter, kind in parameters:
-                to, as_type, what = member(parameter, kind)
+                to, as_type = member(parameter, kind)
                 if members.setdefault(to, as_type) != as_type:
                     raise ValueError(f"{name}: {to} is {members[to]} elsewhere")
                 given.append(f"(uint32_t)a->{to}" if kind == "uint32_t" else f"a->{to}")
-                described.append(f'{{"{parameter}", "{kind}", {what}, offsetof(arguments, {to})}}')
+                may_be_null = kind == "chime_finalizer" or comment.may_be_null(parameter)
+                of_each.append(described(parameter, kind, "arguments", to, may_be_null, known))
             calls.append(
                 f"static inline chime_status call_{name}(const arguments *a) {{\n  (void)a;\n"
                 f"  return chime_{name}({', '.join(given)});\n}}"
             )
             rows.append(
-                f'    {{"{name}", call_{name}, {int(not calls_back.startswith("no"))}, '
-                f'{len(described)}, {{{", ".join(described) or "{0, 0, A_NUMBER, 0}"}}}}},'
+                f'    {{"{name}", call_{name}, {int(not comment.calls_back.startswith("no"))}, '
+                f'{" | ".join(f"STATUS_BIT(CHIME_{status})" for status in sorted(statuses))}, '
+                f'{len(of_each)}, {{{", ".join(of_each) or "{0}"}}}}},'
             )
-    print(macro("ALL_FUNCTIONS", [f"{name}(F)" for name in lists]))
+    print(macro("ALL_FUNCTIONS", [f"{name}(F)" for name in found]))
     print(macro("WAITING_FUNCTIONS", waiting))
     print("typedef struct arguments {")
     for name, as_type in members.items():
         print(f"  {as_type} {name};".replace("* ", "*"))
     print("} arguments;\n")
     print("\n".join(calls))
-    print(
-        "\nenum { AN_ID, A_CALLBACK, AN_ARRAY, A_POINTER, A_TEXT, A_STRUCTURE, AN_ANSWER, A_POINT_IN_TIME, A_DURATION, "
-        "A_NUMBER };\nenum { MOST_PARAMETERS = 8 };\n"
-        "typedef struct parameter {\n  const char *name, *type;\n  int kind;\n  size_t member; /* of arguments */\n"
-        "} parameter;\n"
-        "typedef struct function_of_chime {\n  const char *name;\n  chime_status (*call)(const arguments *a);\n"
-        "  int calls_back;\n  size_t count;\n  parameter parameters[MOST_PARAMETERS];\n} function_of_chime;\n"
-        "__attribute__((unused)) static const function_of_chime functions[] = {"
-    )
+    print(TYPES)
+    print(f"enum {{ {', '.join(f'OF_{name}' for name in known)} }};")
+    print("__attribute__((unused)) static const structure structures[] = {")
+    for name, of_it in known.items():
+        each = ", ".join(described(part, kind, name, part, True) for part, kind in of_it)
+        print(f'    {{"{name}", sizeof({name}), {len(of_it)}, {{{each}}}}},')
+    print("};\n__attribute__((unused)) static const function_of_chime functions[] = {")
     print("\n".join(rows))
     print("};\nenum { FUNCTIONS = sizeof functions / sizeof functions[0] };")
 

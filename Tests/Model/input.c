@@ -1,5 +1,5 @@
-/* What fuzz.h declares. */
-#include "fuzz.h"
+/* What input.h declares. */
+#include "input.h"
 
 #include <stdarg.h>
 
@@ -7,12 +7,6 @@ uint8_t take_byte(bytes *input) {
   if (input->left == 0) return 0;
   input->left -= 1;
   return *input->next++;
-}
-
-uint64_t take_word(bytes *input) {
-  uint64_t word = 0;
-  for (int i = 0; i < 8; i += 1) word = word << 8 | take_byte(input);
-  return word;
 }
 
 int64_t take_duration(bytes *input) {
@@ -34,7 +28,7 @@ int64_t take_duration(bytes *input) {
 void trace(const char *format, ...) {
   static int is_asked_for = -1;
   va_list arguments;
-  if (is_asked_for < 0) is_asked_for = getenv("CHIME_FUZZ_TRACE") != NULL;
+  if (is_asked_for < 0) is_asked_for = getenv("CHIME_MODEL_TRACE") != NULL;
   if (!is_asked_for) return;
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);
@@ -50,22 +44,16 @@ void fail(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  if (on_difference != NULL) on_difference(text);
-  fprintf(stderr, "DIFFERENCE: %s\n", text);
+  on_difference(text);
   abort();
 }
 
-chime_status last_status;
-
 void expect_status(const char *call, chime_status status, statuses permitted) {
-  last_status = status;
   trace("    = %s", chime_status_name(status));
   if (status >= -16 && status < 16 && (permitted & STATUS(status)) != 0) return;
-  fprintf(stderr, "permitted:");
   for (int i = -16; i < 16; i += 1) {
-    if ((permitted & STATUS(i)) != 0) fprintf(stderr, " %s", chime_status_name(i));
+    if ((permitted & STATUS(i)) != 0) trace("permitted: %s", chime_status_name(i));
   }
-  fputc('\n', stderr);
   fail("%s answers %s (%d)", call, chime_status_name(status), (int)status);
 }
 

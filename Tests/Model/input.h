@@ -1,11 +1,11 @@
 /*
- * fuzz.h - what the two fuzz targets share: reading the input, and failing.
+ * input.h - reading the input, and telling of a difference.
  *
- * An input is a string of bytes; where it ends, zeros follow. With CHIME_FUZZ_TRACE=1 in the environment a target
- * prints each call and each callback as it happens.
+ * An input is a string of bytes; where it ends, zeros follow. With CHIME_MODEL_TRACE=1 in the environment each call and each
+ * callback is printed as it happens.
  */
-#ifndef CHIME_FUZZ_H
-#define CHIME_FUZZ_H
+#ifndef CHIME_MODEL_INPUT_H
+#define CHIME_MODEL_INPUT_H
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -22,23 +22,20 @@ typedef struct bytes {
 } bytes;
 
 uint8_t take_byte(bytes *input);
-uint64_t take_word(bytes *input);
 /** Mostly small; powers of two, the edges of what fits somewhere, and extremes now and then. */
 int64_t take_duration(bytes *input);
 
 /** Prints, when tracing is asked for. */
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** Is told of a difference instead, and does not return; NULL for none. See seeded.c. */
+/** Is told of a difference, and does not return. See seeded.c. */
 extern void (*on_difference)(const char *difference);
-/** Says what is wrong and ends the process, so that the fuzzer keeps the input. */
+/** Says what is wrong, by that. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* A set of statuses, as bits; a call may have more than one reason to be refused. */
 typedef uint32_t statuses;
 #define STATUS(status) ((statuses)1 << ((status) + 16))
 void expect_status(const char *call, chime_status status, statuses permitted);
-/** The last that was expected. */
-extern chime_status last_status;
 void expect_number(const char *what, int64_t actual, int64_t expected);
 
 int64_t saturating_sum(int64_t a, int64_t b);
@@ -46,6 +43,4 @@ int64_t saturating_difference(int64_t a, int64_t b);
 
 int schedule_is_valid(const chime_schedule *schedule);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#endif /* CHIME_FUZZ_H */
+#endif /* CHIME_MODEL_INPUT_H */

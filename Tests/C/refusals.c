@@ -1,0 +1,370 @@
+/*
+ * refusals.c - calls that are refused though each argument alone makes sense: values that do not go together, what a kind of
+ * queue does not have, limits. The documented status, and chime_last_error_detail names the argument; nothing has changed,
+ * out-parameters are untouched, contexts are still the caller's. Promise 1. (Senseless arguments: arguments.c.)
+ */
+#include "refusals.h"
+
+/* ---- Structures that are shorter or longer ----------------------------------------------------------------------- */
+
+/* Accepted if what lies beyond what is known is zero. */
+VIRTUAL_TEST(a_longer_structure_is_one_of_a_later_version) {
+  struct {
+    chime_timer_options options;
+    uint64_t more[2];
+  } options = {TIMER_OPTIONS(.handler = never), {0, 0}};
+  struct {
+    chime_schedule schedule;
+    uint64_t more[2];
+  } schedule = {*AFTER(5), {0, 0}};
+  struct {
+    chime_timer_info info;
+    uint64_t more[2];
+  } info = {CHIME_TIMER_INFO_INIT, {0, 0}};
+  chime_timer_t timer;
+  options.options.size = (uint32_t)sizeof options;
+  schedule.schedule.size = (uint32_t)sizeof schedule;
+  info.info.size = (uint32_t)sizeof info;
+  REQUIRE_OK(chime_timer_start(queue, &options.options, &schedule.schedule, &timer));
+  EXPECT_OK(chime_timer_get_info(timer, &info.info));
+  EXPECT(info.info.size == sizeof info && info.more[0] == 0 && info.info.next_deadline_ns == 5);
+}
+
+/* What a program finds that was compiled with version 0.1 of the header. */
+VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
+  chime_queue_stats stats;
+  chime_timer_info info;
+  probe *a = probe_every(t, queue, "a", 10);
+  memset(&stats, 0x5a, sizeof stats);
+  memset(&info, 0x5a, sizeof info);
+  stats.size = 64;
+  info.size = 88;
+  EXPECT_OK(chime_queue_get_stats(queue, &stats));
+  EXPECT_OK(chime_timer_get_info(a->timer, &info));
+  EXPECT(stats.size == 64 && stats.timers == 1 && stats.stale == 0x5a5a5a5a5a5a5a5a);
+  EXPECT(info.size == 88 && info.interval_ns == 10 && info.missed == 0x5a5a5a5a5a5a5a5a);
+}
+
+/* ---- Options of queues ------------------------------------------------------------------------------------------- */
+
+#define ON(place) (1u << (place))
+#define OWN (ON(SERIAL) | ON(CONCURRENT) | ON(DISPATCH))
+#define THREADED (OWN | ON(MAIN))
+#define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
+/* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
+#define LABELLED (THREADED | OTHERS)
+#define ALL (LABELLED | ON(WRAPPED_SERIAL))
+
+static const struct queue_row {
+  unsigned places;
+  chime_status expected;
+  const char *sentence; /* what is in it, where it is refused */
+  chime_queue_options options;
+} queue_rows[] = {
+    {ALL, CHIME_OK, NULL, {.size = 0}},
+    {ALL & ~ON(HOST),
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags has CHIME_QUEUE_BOUND, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_BOUND}},
+    {ALL & ~ON(HOST),
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags has CHIME_QUEUE_RECORDS, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_RECORDS}},
+    {THREADED | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
+    {THREADED | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
+    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_WALL}},
+    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
+    {ALL, CHIME_OK, NULL, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
+    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "start_ns is for virtual queues only", {.start_ns = 5}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.seed = UINT64_MAX}},
+    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.seed is for virtual queues only", {.seed = 5}},
+    {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
+    {OTHERS, CHIME_ERROR_INVALID_ARGUMENT, "options.qos is for serial, ", {.qos = CHIME_QOS_UTILITY}},
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "affinity", {.affinity = UINT64_C(1) << 63}}, /* that is no processor */
+    /* Two, three and four bytes. */
+    {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
+    {ALL, CHIME_OK, NULL, {.label = ""}},
+};
+enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
+
+/* Of those on a run loop: on the calling thread's. */
+static chime_status make(csuite *t, where place, const chime_queue_options *options, chime_queue_t *queue) {
+  chime_run_loop_t loop = place == RUN_LOOP ? current_loop(t) : 0;
+  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped(place), options, queue);
+  return create_queue(place, options, queue, &loop);
+}
+
+static chime_status use_queue_options(csuite *t, where place, const chime_queue_options *options) {
+  chime_queue_t queue = UNTOUCHED;
+  chime_status status = make(t, place, options, &queue);
+  if (status == CHIME_OK) {
+    EXPECT(queue > 0 && queue < FORGED);
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  } else {
+    EXPECT_EQ(queue, UNTOUCHED);
+  }
+  return status;
+}
+
+/* What the system says of processors that there are not; it need not bind threads to any. */
+static chime_status no_such_processor(void) {
+  const chime_queue_options options = QUEUE_OPTIONS(.affinity = UINT64_MAX);
+  chime_queue_t queue = 0;
+  chime_status status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
+  if (status == CHIME_OK) chime_queue_shutdown(queue, CHIME_FOREVER);
+  return status == CHIME_ERROR_UNSUPPORTED ? status : CHIME_ERROR_INVALID_ARGUMENT;
+}
+
+static void check_queue_options(csuite *t, where place) {
+  chime_queue_options options;
+  EXPECT_OK(use_queue_options(t, place, NULL));
+  for (int i = 0; i < QUEUE_ROWS; i++) {
+    const struct queue_row *row = &queue_rows[i];
+    if ((row->places & ON(place)) == 0) continue;
+    options = row->options;
+    options.size = (uint32_t)sizeof options;
+    EXPECT_STATUS(use_queue_options(t, place, &options),
+                  row->options.affinity >> 63 ? no_such_processor() : row->expected);
+    if (row->sentence != NULL && strstr(chime_last_error_detail(), row->sentence) == NULL) {
+      EXPECT_TEXT(chime_last_error_detail(), row->sentence);
+    }
+  }
+}
+
+OWN_THREAD_TEST(queue_options_are_checked) {
+  static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, DISPATCH, WRAPPED_SERIAL};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    if (stands_on_dispatch(places[i]) && !csuite_has_dispatch()) break;
+    if (places[i] == WRAPPED_SERIAL && csuite_wrapped(WRAPPED_SERIAL) == NULL)
+      continue; /* none was given to the suite */
+    check_queue_options(t, places[i]);
+  }
+}
+
+TEST_ALONE(main_queue_options_are_checked) { check_queue_options(t, MAIN); }
+
+TEST(each_class_of_queues_is_accepted) {
+  chime_queue_t queue = UNTOUCHED;
+  for (chime_qos qos = CHIME_QOS_DEFAULT; qos <= CHIME_QOS_USER_INTERACTIVE; qos++) {
+    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_CONCURRENT, &QUEUE_OPTIONS(.qos = qos), &queue));
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  }
+  INVALID(chime_queue_wrap_dispatch(NULL, NULL, &queue), "dispatch_queue is NULL");
+}
+
+/* By any thread, and whether anybody drains it or not. */
+TEST(a_main_queue_can_be_made_and_ended_anywhere) {
+  chime_queue_t queue = UNTOUCHED;
+  chime_status status = chime_queue_main(NULL, &queue);
+  if (status == CHIME_ERROR_UNSUPPORTED) {
+    EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
+    EXPECT_EQ(queue, UNTOUCHED);
+    return;
+  }
+  REQUIRE_OK(status);
+  probe *p = probe_after(t, queue, "a", CHIME_HOUR);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_EQ(p->finalized, 1);
+}
+
+/* What stands on libdispatch is there, or each of it is told to be missing. The rest is there either way. */
+TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
+  static const where others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
+  const chime_queue_options on_the_wall_clock = QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL);
+  chime_queue_t queue = UNTOUCHED;
+  int something = 0;
+  if (!csuite_has_dispatch()) {
+    UNSUPPORTED(chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue), "this libchime was built without libdispatch");
+    UNSUPPORTED(chime_queue_wrap_dispatch(&something, NULL, &queue), "this libchime was built without libdispatch");
+    EXPECT_EQ(queue, UNTOUCHED);
+  }
+  for (size_t i = 0; i < 4; i++) {
+    REQUIRE_OK(make(t, others[i], &on_the_wall_clock, &queue));
+    EXPECT_OK(chime_queue_shutdown(queue, others[i] == RUN_LOOP ? 0 : PATIENCE));
+  }
+}
+
+/* ---- Schedules and options of timers ----------------------------------------------------------------------------- */
+
+/* Leeway is below the interval of a repeating timer, jitter at most that; a one-shot has no such limit of its leeway. */
+VIRTUAL_TEST(schedules_at_the_edge_are_accepted) {
+  const chime_schedule schedules[] = {
+      SCHEDULE(.interval_ns = 10, .leeway_ns = 9),
+      SCHEDULE(.leeway_ns = CHIME_HOUR),
+      SCHEDULE(.interval_ns = 10, .jitter_ns = 10),
+      SCHEDULE(.interval_ns = CHIME_FOREVER, .jitter_ns = CHIME_FOREVER),
+      SCHEDULE(.first_ns = 100, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING),
+      SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = 100, .interval_ns = 10),
+  };
+  for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+    probe *p = probe_idle(t, queue, "a");
+    INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
+    INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
+    EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
+    EXPECT_OK(chime_timer_reschedule(p->timer, &schedules[i]));
+    EXPECT_OK(chime_timer_activate(p->timer, &schedules[i]));
+    EXPECT_OK(chime_timer_restart(p->timer, NULL));
+    EXPECT_OK(chime_timer_release(p->timer));
+  }
+}
+
+/* What it keeps must still be a schedule with the deadline. */
+VIRTUAL_TEST(a_deadline_does_not_go_with_the_remaining_time_that_is_kept) {
+  const char *why = "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline";
+  const int64_t intervals[] = {0, 10};
+  for (int i = 0; i < 2; i++) {
+    probe *p = probe_start(
+        t, queue, "p", &SCHEDULE(.first_ns = 5, .interval_ns = intervals[i], .resume_policy = CHIME_RESUME_REMAINING));
+    chime_timer_info before = info_of(t, p->timer);
+    INVALID(chime_timer_restart_until(p->timer, 7), why);
+    chime_timer_info after = info_of(t, p->timer);
+    EXPECT(memcmp(&before, &after, sizeof before) == 0);
+    EXPECT_OK(chime_timer_restart_after(p->timer, 7));
+    EXPECT_EQ(deadline_of(t, p->timer), 7);
+    EXPECT_OK(chime_timer_suspend(p->timer));
+    EXPECT_EQ(info_of(t, p->timer).remaining_ns, 7);
+    INVALID(chime_timer_restart_until(p->timer, 7), why);
+    EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
+  }
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+
+VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
+  chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
+  uint64_t id = UNTOUCHED;
+  uint32_t count = 7;
+  chime_tick tick;
+  probe *p = probe_every(t, queue, "a", 10);
+  INVALID(chime_timer_explain(p->timer, NULL, 1, &id), "text is NULL, and capacity (1) is not 0");
+  INVALID(chime_timer_restart(p->timer, &(chime_schedule){0}),
+          "schedule.size (0) is not set: its structure has 56 bytes");
+  INVALID(chime_queue_list(NULL, 1, &id), "queues is NULL, and capacity (1) is not 0");
+  INVALID(chime_timer_after(queue, 0, NULL, t, never_function, &id), "handler is NULL, and finalizer is not");
+  INVALID(chime_timer_every(queue, 0, NEVER, &id), "interval_ns (0 ns) is not above 0");
+  INVALID(chime_queue_async(queue, NULL, t, never_function), "function is NULL, and finalizer is not");
+  INVALID(chime_queue_async(queue, NULL, t, NULL), "function is NULL, and queue gives no records");
+  INVALID(chime_queue_async(records, NULL, t, never_function), "function is NULL, and finalizer is not");
+  INVALID(chime_queue_run(host, 2), "flags (2) has a bit that is no flag");
+  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(id == UNTOUCHED && count == 7);
+  EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
+  EXPECT_EQ(stats_of(t, queue).timers, 1);
+}
+
+/* Whatever else the options say, and whichever function it is; other mistakes are told as on other queues. */
+HOST_TEST(a_function_on_a_queue_of_records_is_unsupported, CHIME_QUEUE_RECORDS) {
+  static const char why[] = "queue gives records: the timer's handler, and all other functions, must be NULL there";
+  const uint32_t records = CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE;
+  const uint32_t flags[] = {0, CHIME_TIMER_SELF_RELEASE, records, CHIME_TIMER_BACKGROUND | records};
+  chime_queue_t callbacks = host_queue(t, 0);
+  chime_timer_t timer = UNTOUCHED;
+  for (int i = 0; i < 4; i++) {
+    const chime_timer_options with[] = {TIMER_OPTIONS(.handler = never, .flags = flags[i]),
+                                        TIMER_OPTIONS(.registration_handler = never, .flags = flags[i]),
+                                        TIMER_OPTIONS(.cancel_handler = never, .flags = flags[i]),
+                                        TIMER_OPTIONS(.finalizer = never_function, .flags = flags[i])};
+    for (int k = 0; k < 4; k++) {
+      UNSUPPORTED(chime_timer_create(queue, &with[k], &timer), why);
+      UNSUPPORTED(chime_timer_start(queue, &with[k], AFTER(0), NULL), why);
+      if (k == 0 && i < 2) continue; /* which is right */
+      EXPECT_STATUS(chime_timer_create(callbacks, &with[k], &timer), CHIME_ERROR_INVALID_ARGUMENT);
+    }
+  }
+  UNSUPPORTED(chime_timer_after(queue, 0, NULL, t, never_function, &timer), why);
+  INVALID(chime_timer_create(queue, &TIMER_OPTIONS(.handler = never, .flags = 47), &timer),
+          "options.flags (47) has a bit that is no flag");
+  EXPECT_EQ(timer, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 0);
+  REQUIRE_OK(chime_timer_create(queue, &TIMER_OPTIONS(.flags = records), &timer));
+  EXPECT_STATUS(chime_timer_add_handler(timer, "x", NEVER), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
+}
+
+TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
+  static const char full[] = "queue has as many timers as its timer_limit admits";
+  chime_timer_options options = refused_options(t);
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.timer_limit = 2));
+  uint64_t id = UNTOUCHED;
+  probe *a = probe_idle(t, queue, "a");
+  probe_after(t, queue, "b", 10);
+  EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_after(queue, 0, NEVER, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_every(queue, 1, NEVER, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_EQ(id, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 2);
+  EXPECT_OK(chime_timer_release(a->timer));
+  EXPECT_OK(chime_timer_after(queue, 10, never, t, NULL, &id));
+  EXPECT_STATUS(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT);
+  EXPECT_OK(chime_timer_release(id));
+}
+
+VIRTUAL_TEST(a_value_that_was_not_acquired_keeps_its_time) {
+  void *found = NULL;
+  chime_expiring_t value = 0;
+  REQUIRE_OK(chime_expiring_create(queue, t, NULL, 10, &value));
+  EXPECT_STATUS(chime_expiring_on_expiry(value, NULL, NULL, never_function), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_expiring_yield(value), CHIME_IGNORED);
+  ADVANCE(9);
+  EXPECT_OK(chime_expiring_acquire(value, &found));
+  ADVANCE(1);
+  EXPECT_STATUS(chime_expiring_acquire(value, &found), CHIME_IGNORED);
+  EXPECT_OK(chime_expiring_release(value));
+}
+
+THREAD_OF_TEST(look_first) {
+  int64_t now = 77;
+  EXPECT_TEXT(chime_last_error_detail(), "");
+  EXPECT_STATUS(chime_now(CHIME_CLOCK_VIRTUAL, &now), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(now, 77);
+}
+
+TEST(each_thread_has_a_detail_of_its_own) {
+  int64_t now;
+  INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
+  run_on_a_thread(t, look_first, t);
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+  EXPECT(chime_now(CHIME_CLOCK_MONOTONIC, &now) == CHIME_OK); /* what succeeds changes nothing */
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+  EXPECT(chime_timer_cancel(5) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_TEXT(chime_last_error_detail(), "timer (5) names nothing");
+}
+
+/* ---- Run loops and weak timers ----------------------------------------------------------------------------------- */
+
+OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
+  static const char *const modes[] = {"", CHIME_RUN_LOOP_COMMON_MODES};
+  chime_run_loop_t loop = current_loop(t);
+  chime_queue_t queue = UNTOUCHED;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_STATUS(chime_run_loop_run(modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(chime_run_loop_add_common_mode(loop, modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
+    if (i == 1) break;
+    EXPECT_STATUS(chime_run_loop_queue_create(loop, modes[i], NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(queue, UNTOUCHED);
+}
+
+OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
+  static int object;
+  chime_run_loop_t loop = current_loop(t);
+  chime_target_t gone = 0;
+  chime_weak_timer_t timer = UNTOUCHED, made = 0;
+  EXPECT_OK(chime_target_create(&object, NULL, &gone));
+  EXPECT_OK(chime_target_release(gone));
+  EXPECT_STATUS(chime_weak_timer_create(1, 1, gone, NEVER, &timer), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(chime_weak_timer_schedule(1, 1, gone, NEVER, NULL), CHIME_ERROR_TARGET_GONE);
+  EXPECT_EQ(timer, UNTOUCHED);
+  run_for(t, NULL, CHIME_MILLISECOND);
+  REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &made));
+  EXPECT_STATUS(chime_weak_timer_add(made, loop, ""), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(chime_weak_timer_release(made));
+}
