@@ -148,9 +148,7 @@ static bench_load *find(const char *name) {
       {"expiry", expiry_load, expires},
       {"beat", beat_load, repeats},
       {"missed", missed_load, repeats},
-      {"idle", idle_load, expires},
       {"memory", memory_load, expires && !is_in_kernel},
-      {"churn", churn_load, peer_replace != NULL},
   };
   const char *comma = "";
   for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {

@@ -67,12 +67,6 @@ OPTIONAL void peer_run(void);
 /** Starts a repeating timer on queue 0, the first tick an interval from now. Each tick calls bench_beat. */
 OPTIONAL void peer_repeat(int64_t interval_ns);
 
-/** Cancels and releases pending timers first to first + count - 1, and starts others in their places. */
-OPTIONAL void peer_replace(size_t first, size_t count, int64_t delay_ns);
-
-/** Lets queue 0 do what it has to do now, without waiting. Without it threads of its own do that. */
-OPTIONAL void peer_poll(void);
-
 /* ---- What a peer is given ---------------------------------------------------------------------------------------- */
 
 /** What a load and its peer share while it runs. */
@@ -109,6 +103,13 @@ static inline int64_t bench_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** The CPU time of all threads of the process. */
+static inline int64_t bench_cpu_ns(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 /** Room for one thing more than `count`, so that there is room at all, of that size each. Not freed. */

@@ -2,7 +2,7 @@
 #ifndef BENCHMARKS_LOADS_H
 #define BENCHMARKS_LOADS_H
 
-#include "process.h"
+#include "harness.h"
 
 /** What the command line asks for. */
 typedef struct bench_request {
@@ -14,11 +14,10 @@ typedef struct bench_request {
 typedef void bench_load(const bench_request *request);
 
 /* loads_cost.c */
-bench_load create_load, create_until_load, postpone_load, postpone_until_load, reschedule_load, threads_load;
+bench_load create_load, create_until_load, postpone_load, postpone_until_load, reschedule_load, threads_load,
+    memory_load;
 /* loads_ticks.c */
-bench_load expiry_load, beat_load, missed_load, idle_load;
-/* loads_memory.c */
-bench_load memory_load, churn_load;
+bench_load expiry_load, beat_load, missed_load;
 
 /** Adds a number to the line of results. */
 void bench_result(const char *name, double value);

@@ -6,6 +6,7 @@
  *     seconds=30, an idle timeout: they are due at random within 29 to 30 s, and each touch sets one to 30 s, a
  *     microsecond later than the touch before;
  *     seconds=600, by minutes: they are due at random within 1 to 600 s, and each is set to 600 s
+ * memory: bytes by which the process's resident memory grew for each pending timer, handles included
  * threads: create + start + cancel + release by one thread, by two threads on one queue, and by two threads on two
  *
  * ns: wall time of the calling thread. cpu_ns: of all threads of the process, until the work that was left to others is
@@ -14,11 +15,12 @@
 #include "loads.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 static int64_t begun_wall_ns, begun_cpu_ns;
 
 static void start_clocks(void) {
-  begun_cpu_ns = process_cpu_ns();
+  begun_cpu_ns = bench_cpu_ns();
   begun_wall_ns = bench_now_ns();
 }
 
@@ -26,7 +28,7 @@ static void stop_clocks(size_t operations) {
   double wall_ns = (double)(bench_now_ns() - begun_wall_ns);
   bench_settle();
   bench_result("ns", wall_ns / (double)operations);
-  bench_result("cpu_ns", (double)(process_cpu_ns() - begun_cpu_ns) / (double)operations);
+  bench_result("cpu_ns", (double)(bench_cpu_ns() - begun_cpu_ns) / (double)operations);
 }
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
@@ -73,6 +75,25 @@ static void measure_moving(const bench_request *request, bench_moving *move) {
 void postpone_load(const bench_request *request) { measure_moving(request, peer_postpone); }
 void postpone_until_load(const bench_request *request) { measure_moving(request, peer_postpone_until); }
 void reschedule_load(const bench_request *request) { measure_moving(request, peer_reschedule); }
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static double resident_bytes(void) {
+  unsigned long size = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  REQUIRE(file != NULL && fscanf(file, "%lu %lu", &size, &resident) == 2);
+  fclose(file);
+  return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+void memory_load(const bench_request *request) {
+  const bench_offset *offsets = bench_random_offsets(request->pending, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
+  double before;
+  peer_open(1);
+  before = resident_bytes();
+  bench_fill(offsets, request->pending);
+  bench_result("bytes", (resident_bytes() - before) / (double)request->pending);
+}
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 

@@ -9,8 +9,6 @@
  *     of the last ten ticks less that of the first ten
  * missed: a timer of `seconds` whose third handler takes 2.6 intervals. at_ms: when each handler was called, from the
  *     start; due_times: those that each call stands for, as far as the peer says
- * idle: `pending` timers that are not due and one that is after `seconds`. wakeups: times that a thread of the process
- *     went to sleep until then (at least 1 or 2 to wait for that one)
  */
 #include "loads.h"
 
@@ -40,9 +38,9 @@ void expiry_load(const bench_request *request) {
     bench_result("again", 1);
     return;
   }
-  cpu_ns = process_cpu_ns();
+  cpu_ns = bench_cpu_ns();
   peer_run();
-  bench_result("cpu_ns", (double)(process_cpu_ns() - cpu_ns) / (double)request->pending);
+  bench_result("cpu_ns", (double)(bench_cpu_ns() - cpu_ns) / (double)request->pending);
   bench_result("wall_s", (double)(bench_now_ns() - bench.base_ns - allowed_ns) * 1e-9);
   bench_result("fired", (double)bench.seen);
   print_lateness();
@@ -96,26 +94,4 @@ void missed_load(const bench_request *request) {
   run_beat((int64_t)(request->seconds * 1e9));
   bench_list("at_ms", at_ms, MISSED_TICKS);
   bench_list("due_times", due_times_of, MISSED_TICKS);
-}
-
-/* ---- Idle -------------------------------------------------------------------------------------------------------- */
-
-void idle_load(const bench_request *request) {
-  bench_offset *offsets = bench_random_offsets(request->pending + 1, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
-  const int64_t until_ns = (int64_t)(request->seconds * 1e9);
-  unsigned long before, after;
-  int64_t cpu_ns;
-  expect(1);
-  offsets[request->pending] = bench_offset_of(until_ns);
-  bench_begin(offsets, request->pending + 1);
-  if (bench_now_ns() > bench.base_ns + until_ns / 2) { /* starting them took too long: too little is left */
-    bench_result("again", 1);
-    return;
-  }
-  cpu_ns = process_cpu_ns();
-  process_threads(&before);
-  peer_run();
-  process_threads(&after);
-  bench_result("wakeups", (double)(after - before));
-  bench_result("cpu_us", (double)(process_cpu_ns() - cpu_ns) / 1e3);
 }

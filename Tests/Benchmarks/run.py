@@ -1,9 +1,9 @@
 """Runs the peers' programs in turn, round by round, and prints a table for each load. Standard library only.
 
-    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N] [--old DIRECTORY]
+    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, missed, idle, thread, churn, start or call.
+--only: create, postpone, expiry, memory, beat, missed, thread, start or call.
 --rounds: of every table; without it some have fewer than others.
 --old: a directory with another libchime.so.1: Chime's programs run with that one, too (versions.py).
 --limit: from then on, counted from the start, every table has only one round.
@@ -182,23 +182,10 @@ def missed_tables(peers, scale):
     yield tables.missed(f"a timer of {scale.missed} s whose third handler takes 2.6 intervals", turns)
 
 
-def idle_tables(peers, scale):
-    turns = rows_of(peers, "idle", pending=scale.idle, seconds=scale.idle_seconds)
-    measure(turns, scale.fewer_rounds or scale.idle_rounds, scale.end)
-    yield tables.idle(f"idle for {scale.idle_seconds} s, {scale.idle:,} pending", turns)
-
-
 def thread_tables(peers, scale):
     turns = rows_of(peers, "threads", operations=scale.operations)
     measure(turns, scale.rounds, scale.end)
     yield tables.threads("threads: create + start + cancel + release", turns)
-
-
-def churn_tables(peers, scale):
-    names = ("chime-serial", "chime-bound", "libev", "libevent")
-    turns = rows_of([peer for peer in peers if peer.name in names], "churn", seconds=scale.churn)
-    measure(turns, scale.fewer_rounds or 1, scale.end)
-    yield tables.churn(f"churn: 1,000,000 timers a second for {scale.churn:g} s, each cancelled after 10 ms", turns)
 
 
 class Start(Turn):
@@ -260,24 +247,22 @@ def available(program):
 
 class Scale:
     """How much of everything: a full run takes ten minutes at most, unless the machine is busy with other work."""
-    operations, rounds, fewer_rounds, idle_rounds, end, old = 200_000, 3, None, 2, 0, None
+    operations, rounds, fewer_rounds, end, old = 200_000, 3, None, 0, None
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
-    idle, idle_seconds = 100_000, 1.5
-    beats, missed, churn, starts, calls = 100, 0.1, 10, 30, 1_000_000
+    beats, missed, starts, calls = 100, 0.1, 30, 1_000_000
 
 
 class QuickScale(Scale):
-    operations, rounds, idle_rounds = 2_000, 1, 1
+    operations, rounds = 2_000, 1
     pending_create, pending_postpone = (0, 1_000), (1_000,)
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
-    idle, idle_seconds = 1_000, 0.2
-    beats, missed, churn, starts, calls = 5, 0.01, 0.2, 2, 1_000
+    beats, missed, starts, calls = 5, 0.01, 2, 1_000
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
-MEASUREMENTS = (thread_tables, beat_tables, missed_tables, idle_tables, start_tables, call_tables, create_tables,
-                postpone_tables, memory_tables, churn_tables, expiry_tables)
+MEASUREMENTS = (thread_tables, beat_tables, missed_tables, start_tables, call_tables, create_tables, postpone_tables,
+                memory_tables, expiry_tables)
 
 
 def main():
@@ -286,13 +271,11 @@ def main():
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--limit", type=float, default=420)
     parser.add_argument("--only", default="", metavar="WORD")
-    parser.add_argument("--churn-seconds", type=float)
     parser.add_argument("--old", metavar="DIRECTORY")
     options = parser.parse_args()
     scale = QuickScale() if options.quick else Scale()
     scale.rounds, scale.fewer_rounds = options.rounds or scale.rounds, options.rounds
     scale.old = options.old
-    scale.churn = options.churn_seconds or scale.churn
     scale.end = time.monotonic() + options.limit
 
     os.environ["CHIME_LIBRARY"] = str(HERE / "../../examples-c/build/lib/libchime.so.1")

@@ -131,23 +131,12 @@ def missed(title, turns):
                  [("counted", lambda turn: f"{turn.results[0]['due_times'][3]:.0f}")])
 
 
-def idle(title, turns):
-    return Table("idle", title, "times a thread of the process went to sleep, the wait for the end included", turns,
-                 [("fewest", least("wakeups", 0)), ("most", most("wakeups", 0)), ("CPU us", least("cpu_us", 0))])
-
-
 def threads(title, turns):
     def times(name):
         return lambda turn: f"{max(values(turn, name)) / max(values(turn, 'one')):.2f}"
     return Table("threads", title, "millions of operations a second in all, best round; x: against one thread", turns,
                  [("one", most("one", 2)), ("2, 1 queue", most("shared", 2)), ("x", times("shared")),
                   ("2, 2 queues", most("own", 2)), ("x", times("own"))])
-
-
-def churn(title, turns):
-    return Table("churn", title, "rate: millions a second; busy: processors; resident memory in MB", turns,
-                 [("rate", least("rate", 2)), ("busy", least("busy", 2)), ("start", least("rss_start", 2)),
-                  ("middle", least("rss_middle", 2)), ("end", least("rss_end", 2))])
 
 
 def start(title, turns):

@@ -11,10 +11,8 @@ NAME = "libchime.so.1"
 
 # What the comparison shows of a table, by its kind: (name in the results, whether more is better).
 SHOWN = {"cost": [("ns", False), ("cpu_ns", False)], "expiry": [("cpu_ns", False)], "memory": [("bytes", False)],
-         "beat": [("late_ns", False)], "idle": [("wakeups", False), ("cpu_us", False)],
-         "threads": [("one", True), ("shared", True), ("own", True)], "churn": [("busy", False), ("rss_end", False)],
-         "start": [("ms", False)], "calls": [("state", False), ("postpone_until", False)],
-         "missed": []}
+         "beat": [("late_ns", False)], "threads": [("one", True), ("shared", True), ("own", True)],
+         "start": [("ms", False)], "calls": [("state", False), ("postpone_until", False)], "missed": []}
 
 
 def label(name, old):

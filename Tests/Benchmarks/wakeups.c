@@ -10,6 +10,7 @@
  *
  * `make wakeups`, OLD=DIR for another libchime beside it, turn by turn.
  */
+#include <dirent.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #include "chime.h"
-#include "process.h"
+#include "harness.h"
 
 enum { MOST = 1000000, SECONDS = 3, CALLS = 20000 };
 
@@ -30,6 +31,29 @@ static void note(const chime_tick *tick, void *context) {
 }
 
 static void sleep_20_ms(const chime_tick *tick, void *context) { usleep(20000); }
+
+/* How many threads there are, and how often they have given up the processor of their own accord. */
+static int look_at_threads(unsigned long *sleeps) {
+  DIR *tasks = opendir("/proc/self/task");
+  struct dirent *task;
+  int threads = 0;
+  REQUIRE(tasks != NULL);
+  *sleeps = 0;
+  while ((task = readdir(tasks)) != NULL) {
+    char path[300], line[128];
+    unsigned long count;
+    FILE *status;
+    if (task->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+    status = fopen(path, "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+      if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1) *sleeps += count;
+    if (status != NULL) fclose(status);
+    threads++;
+  }
+  closedir(tasks);
+  return threads;
+}
 
 static void tick_on(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, chime_handler handler) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
@@ -49,13 +73,13 @@ static chime_queue_t new_queue(void) {
 static void measure(const char *name) {
   unsigned long before, after;
   usleep(300000);
-  process_threads(&before);
+  look_at_threads(&before);
   __atomic_store_n(&ticks, 0, __ATOMIC_RELAXED);
-  int64_t begun = process_cpu_ns();
+  int64_t begun = bench_cpu_ns();
   usleep(SECONDS * 1000000);
-  int64_t cpu = process_cpu_ns() - begun;
+  int64_t cpu = bench_cpu_ns() - begun;
   long count = __atomic_load_n(&ticks, __ATOMIC_RELAXED);
-  int threads = process_threads(&after);
+  int threads = look_at_threads(&after);
   REQUIRE(count > 0 && count <= MOST);
   qsort(late, (size_t)count, sizeof late[0], bench_ascending);
   printf("%-10s CPU %.1f us a tick, sleeps %.2f a tick, threads %d, late p50 %.0f us, p99 %.0f us\n", name,

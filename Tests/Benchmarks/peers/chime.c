@@ -91,7 +91,7 @@ void peer_reschedule(const uint32_t *which, const bench_offset *offsets, size_t 
   }
 }
 
-void peer_poll(void) {
+static void poll_host(void) {
   if (QUEUE_KIND == CHIME_QUEUE_HOST) REQUIRE(chime_queue_process(queues[0], 0, NULL) == CHIME_OK);
 }
 
@@ -99,7 +99,7 @@ void peer_settle(void) {
   /* A timer that is due at once brings a pass; the pass takes over all that was handed to the queue before. */
   sem_t passed;
   if (QUEUE_KIND == CHIME_QUEUE_HOST) {
-    peer_poll();
+    poll_host();
     return;
   }
   REQUIRE(sem_init(&passed, 0, 0) == 0);
@@ -119,7 +119,7 @@ void peer_run(void) {
   if (QUEUE_KIND != CHIME_QUEUE_HOST) bench_wait();
   while (!bench.done) {
     REQUIRE(epoll_wait(loop, &event, 1, -1) == 1);
-    peer_poll();
+    poll_host();
   }
 }
 
@@ -131,15 +131,4 @@ void peer_repeat(int64_t interval_ns) {
   schedule.first_ns = bench.base_ns + interval_ns;
   schedule.interval_ns = interval_ns;
   REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timer) == CHIME_OK);
-}
-
-void peer_replace(size_t first, size_t count, int64_t delay_ns) {
-  chime_timer_options options = ticking;
-  chime_schedule schedule = by_delay;
-  schedule.first_ns = delay_ns;
-  for (size_t i = first; i < first + count; i++) {
-    REQUIRE(chime_timer_cancel(timers[i]) == CHIME_OK);
-    REQUIRE(chime_timer_release(timers[i]) == CHIME_OK);
-    REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
-  }
 }

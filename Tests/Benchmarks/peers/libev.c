@@ -76,14 +76,3 @@ void peer_repeat(int64_t interval_ns) {
   ev_timer_init(&beat, on_beat, interval, interval);
   ev_timer_start(loop, &beat);
 }
-
-void peer_replace(size_t first, size_t count, int64_t delay_ns) {
-  double delay = (double)delay_ns * 1e-9;
-  for (size_t i = first; i < first + count; i++) {
-    ev_timer_stop(loop, &timers[i]);
-    ev_timer_init(&timers[i], on_tick, delay, 0.);
-    ev_timer_start(loop, &timers[i]);
-  }
-}
-
-void peer_poll(void) { ev_run(loop, EVRUN_NOWAIT); }

@@ -78,12 +78,3 @@ void peer_repeat(int64_t interval_ns) {
   beat = event_new(bases[0], -1, EV_PERSIST, on_beat, NULL);
   REQUIRE(beat != NULL && event_add(beat, &interval) == 0);
 }
-
-void peer_replace(size_t first, size_t count, int64_t delay_ns) {
-  for (size_t i = first; i < first + count; i++) {
-    event_free(timers[i]); /* cancels, too */
-    timers[i] = start(bases[0], i, delay_ns);
-  }
-}
-
-void peer_poll(void) { REQUIRE(event_base_loop(bases[0], EVLOOP_NONBLOCK) >= 0); }
