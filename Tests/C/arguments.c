@@ -29,7 +29,7 @@ static void list_places(world *w) {
   }
 }
 
-static const parameter *last_of(const place *p) { return p->member != NULL ? p->member : p->parameter; }
+const parameter *last_of(const place *p) { return p->member != NULL ? p->member : p->parameter; }
 
 int each_place(world *w, int kind, void (*visit)(world *w, const place *p, void *context), void *context) {
   int visited = 0;
@@ -173,17 +173,12 @@ chime_status call_with(world *w, const place *p, value v, chime_queue_t queue) {
   return answer;
 }
 
-void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *end) {
+void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *beginning) {
   const char *sentence = chime_last_error_detail();
-  char beginning[100];
   csuite_expect(w->t, (p->function->statuses & STATUS_BIT(answer)) != 0, __FILE__, __LINE__, p->name);
-  if (!csuite_expect_status(w->t, answer, expected, __FILE__, __LINE__, p->name)) return;
-  if (CHIME_FAILED(expected)) {
-    snprintf(beginning, sizeof beginning, "%s%s", p->parameter->name, end);
-    if (strncmp(sentence, beginning, strlen(beginning)) != 0 ||
-        (p->member != NULL && strstr(sentence, p->member->name) == NULL)) {
-      csuite_expect_text(w->t, sentence, beginning, __FILE__, __LINE__, p->name);
-    }
+  if (!csuite_expect_status(w->t, answer, expected, __FILE__, __LINE__, p->name) || !CHIME_FAILED(expected)) return;
+  if (strncmp(sentence, beginning, strlen(beginning)) != 0 || strstr(sentence, last_of(p)->name) == NULL) {
+    csuite_expect_text(w->t, sentence, beginning, __FILE__, __LINE__, p->name);
   }
 }
 
@@ -205,11 +200,14 @@ static const struct {
     {A_SIZE, {.number = 0}, ""},
     {A_SIZE, {.number = 4}, ""},
     {A_SIZE, {.number = 12}, ""},
+    {A_SIZE, {.number = 4097}, ""},
+    {A_SIZE, {.number = UINT32_MAX}, ""},
     {A_TEXT, {.pointer = "\xff"}, " is not UTF-8"},             /* no such byte */
     {A_TEXT, {.pointer = "a\x80"}, " is not UTF-8"},            /* a continuation byte on its own */
     {A_TEXT, {.pointer = "\xc3"}, " is not UTF-8"},             /* cut short */
     {A_TEXT, {.pointer = "\xe2\x82 "}, " is not UTF-8"},        /* cut short in the middle */
     {A_TEXT, {.pointer = "\xc0\xaf"}, " is not UTF-8"},         /* overlong */
+    {A_TEXT, {.pointer = "\xe0\x9f\xbf"}, " is not UTF-8"},     /* overlong, of three bytes */
     {A_TEXT, {.pointer = "\xed\xa0\x80"}, " is not UTF-8"},     /* a surrogate */
     {A_TEXT, {.pointer = "\xf4\x90\x80\x80"}, " is not UTF-8"}, /* beyond U+10FFFF */
     {A_TEXT, {.pointer = NULL}, " is NULL"},
@@ -241,10 +239,12 @@ static int is_excepted(const place *p) {
 
 /* On the first of the queues whose kind is not what is refused. */
 static void expect_invalid(world *w, const place *p, value v, const char *says) {
+  char beginning[100];
+  snprintf(beginning, sizeof beginning, "%s%s", p->parameter->name, says);
   for (int i = 0; i < 3; i++) {
     chime_status answer = call_with(w, p, v, w->queues[i]);
     if (answer == CHIME_ERROR_UNSUPPORTED && i < 2) continue;
-    expect_refusal(w, p, answer, CHIME_ERROR_INVALID_ARGUMENT, says);
+    expect_refusal(w, p, answer, CHIME_ERROR_INVALID_ARGUMENT, beginning);
     expect_same_picture(w, p->name);
     return;
   }
@@ -316,7 +316,7 @@ static void try_all(world *w) {
   each_place(w, A_SIZE, try_sizes, NULL);
 }
 
-/* With queues of each kind, where a call makes one, and with an idle timer beside one that runs. */
+/* With queues of each kind, where a call makes one; then with an idle timer, and options that have a handler alone. */
 
 OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
   static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL,    CHIME_QUEUE_HOST,    CHIME_QUEUE_SERIAL,
@@ -330,6 +330,7 @@ OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
   }
   EXPECT_OK(chime_timer_create(w->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &idle));
   world_sees(w, idle);
+  w->options.finalizer = NULL;
   try_all(w);
   EXPECT_OK(chime_timer_release(idle));
   world_sees(w, running);
@@ -377,7 +378,7 @@ static void try_queue(world *w, const place *p, void *where) {
   const int place = *(int *)where;
   if (strcmp(p->parameter->type, "chime_queue_t") != 0 || (support_of(w->t, p->function) & ON(place)) != 0) return;
   const value queue = {.number = (int64_t)w->alive[QUEUE]};
-  expect_refusal(w, p, call_with(w, p, queue, w->alive[QUEUE]), CHIME_ERROR_UNSUPPORTED, "");
+  expect_refusal(w, p, call_with(w, p, queue, w->alive[QUEUE]), CHIME_ERROR_UNSUPPORTED, "queue ");
   expect_same_picture(w, p->name);
 }
 

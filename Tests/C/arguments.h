@@ -62,6 +62,9 @@ void world_sees(world *w, chime_timer_t timer);
 /** Looks at it again; a difference is told of `where`. */
 void expect_same_picture(world *w, const char *where);
 
+/** What a place is of. */
+const parameter *last_of(const place *p);
+
 /** Visits each place, or those of the function, of such a kind; returns how many. */
 int each_place(world *w, int kind, void (*visit)(world *w, const place *p, void *context), void *context);
 
@@ -74,7 +77,7 @@ typedef struct value {
 
 /** Calls the function with this value in that place, on the queue. */
 chime_status call_with(world *w, const place *p, value v, chime_queue_t queue);
-/** The answer is one that the function's comment names and has a sentence that begins so. */
-void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *end);
+/** The answer is one that the function's comment names, and has a sentence that begins so and names the place. */
+void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *beginning);
 
 #endif /* CSUITE_ARGUMENTS_H */

@@ -18,18 +18,39 @@ typedef struct nothing {
 
 static int releases(const function_of_chime *f) { return strstr(f->name, "release") != NULL; }
 
+/* How the sentence on an id begins. The one of chime_queue_stop has no number, as signal handlers may call that. */
+static void begin_sentence(const world *w, const place *p, uint64_t id, char text[100]) {
+  static const char *const kinds[] = {"a queue",           "a timer",    "a target",
+                                      "an expiring value", "a run loop", "a weak timer"};
+  const char *options = p->member != NULL ? "options.target" : p->parameter->name;
+  int kind = 0;
+  while (kind < KINDS && w->alive[kind] >> 50 != id >> 50) kind++;
+  if (strcmp(p->function->name, "queue_stop") == 0) snprintf(text, 100, "queue names no queue, or was released");
+  else if (id == 0) snprintf(text, 100, "%s is 0, which is no id", options);
+  else if (kind == KINDS) snprintf(text, 100, "%s (%" PRId64 ") names nothing", options, (int64_t)id);
+  else if (strcmp(types[kind], last_of(p)->type) == 0)
+    snprintf(text, 100, "%s (%" PRIu64 ") was released", options, id);
+  else snprintf(text, 100, "%s (%" PRIu64 ") is the id of %s", options, id, kinds[kind]);
+}
+
 static void try_id(world *w, const place *p, void *context) {
   const nothing *n = context;
-  const parameter *last = p->member != NULL ? p->member : p->parameter;
   chime_status answer, expected = CHIME_ERROR_INVALID_HANDLE;
-  if (strcmp(last->type, types[n->kind]) != 0) return;
+  char sentence[100];
+  if (strcmp(last_of(p)->type, types[n->kind]) != 0) return;
   if (n->id == 0 && n->kind == TARGET && p->parameter != p->function->parameters) return; /* no target */
   if (n->id == 0 && releases(p->function)) expected = CHIME_OK;
-  if (n->how == HAS_ENDED && (releases(p->function) || strcmp(p->function->name, "queue_shutdown") == 0))
+  if (n->how == HAS_ENDED && (releases(p->function) || strcmp(p->function->name, "queue_shutdown") == 0)) {
     expected = CHIME_IGNORED;
+  }
   answer = call_with(w, p, (value){.number = (int64_t)n->id}, w->alive[QUEUE]);
-  if (n->how == MAY_HAVE_GONE && answer == CHIME_ERROR_TARGET_GONE) expected = answer;
-  expect_refusal(w, p, answer, expected, "");
+  if (n->how == MAY_HAVE_GONE && answer == CHIME_ERROR_TARGET_GONE) {
+    expected = answer;
+    snprintf(sentence, sizeof sentence, "target (%" PRIu64 ") is gone: its last reference was released", n->id);
+  } else {
+    begin_sentence(w, p, n->id, sentence);
+  }
+  expect_refusal(w, p, answer, expected, sentence);
 }
 
 /* With what a call may do without left out. */

@@ -1,7 +1,7 @@
 /*
- * sentences.c - what chime_last_error_detail says of ids that name nothing, and of calls that would wait for themselves or
- * are on the wrong thread: it names the argument, the timer, the queue, the thread. (Of arguments: arguments.c, refusals.c.
- * That each failure replaces the sentence on the one before: EXPECT_STATUS, anywhere.)
+ * sentences.c - what chime_last_error_detail says of calls that would wait for themselves or are on the wrong thread: it
+ * names the timer, the queue, the thread. (Of arguments: arguments.c, refusals.c; of ids: ids.c. That each failure replaces
+ * the sentence on the one before: EXPECT_STATUS, anywhere.)
  */
 #include "refusals.h"
 
@@ -22,47 +22,30 @@ static void expect_sentence(csuite *t, int line, const char *format, ...) {
     EXPECT_STATUS(call, status); \
     expect_sentence(t, __LINE__, __VA_ARGS__); \
   } while (0)
-#define STALE(call, ...) SAYS(call, CHIME_ERROR_INVALID_HANDLE, __VA_ARGS__)
 
-VIRTUAL_TEST(an_id_that_names_nothing_is_said_to_be_released_or_of_another_kind) {
-  chime_queue_t ended = csuite_queue(t, VIRTUAL);
-  chime_target_t target;
-  chime_expiring_t value;
-  chime_timer_t timer, made = UNTOUCHED;
-  chime_state state;
-  static int object;
-  REQUIRE_OK(chime_timer_after(queue, 1, never, t, NULL, &timer));
-  STALE(chime_timer_suspend(99), "timer (99) names nothing");
-  STALE(chime_timer_cancel(0), "timer is 0, which is no id");
-  STALE(chime_timer_state(queue, &state), "timer (%" PRIu64 ") is the id of a queue", queue);
-  STALE(chime_queue_advance(timer, 1), "queue (%" PRIu64 ") is the id of a timer", timer);
-  EXPECT_OK(chime_timer_release(timer));
-  STALE(chime_timer_release(timer), "timer (%" PRIu64 ") was released", timer);
-  STALE(chime_timer_postpone(timer, 1), "timer (%" PRIu64 ") was released", timer);
-  STALE(chime_timer_restart(timer, NULL), "timer (%" PRIu64 ") was released", timer);
-  EXPECT_OK(chime_queue_shutdown(ended, PATIENCE));
-  STALE(chime_timer_after(ended, 1, never, t, NULL, &made), "queue (%" PRIu64 ") was released", ended);
-  STALE(chime_queue_advance(ended, 1), "queue (%" PRIu64 ") was released", ended);
-  EXPECT_STATUS(chime_queue_shutdown(ended, 0), CHIME_IGNORED);
-  STALE(chime_timer_create(queue, &TIMER_OPTIONS(.handler = never, .target = 99), &made),
-        "options.target (99) names nothing");
-  EXPECT_OK(chime_target_create(&object, NULL, &target));
-  EXPECT_OK(chime_target_release(target));
-  STALE(chime_target_retain(target, NULL), "target (%" PRIu64 ") was released", target);
-  SAYS(chime_timer_create(queue, &TIMER_OPTIONS(.handler = never, .target = target), &made), CHIME_ERROR_TARGET_GONE,
-       "target (%" PRIu64 ") is gone: its last reference was released", target);
-  EXPECT_OK(chime_expiring_create(queue, &object, NULL, 1, &value));
-  STALE(chime_timer_fire(value), "timer (%" PRIu64 ") is the id of an expiring value", value);
-  EXPECT_OK(chime_expiring_release(value));
-  STALE(chime_expiring_release(value), "expiring (%" PRIu64 ") was released", value);
-  EXPECT_EQ(made, UNTOUCHED);
+THREAD_OF_TEST(look_first) {
+  int64_t now = 77;
+  EXPECT_TEXT(chime_last_error_detail(), "");
+  EXPECT_STATUS(chime_now(CHIME_CLOCK_VIRTUAL, &now), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(now, 77);
+}
+
+TEST(each_thread_has_a_detail_of_its_own) {
+  int64_t now;
+  INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
+  run_on_a_thread(t, look_first, t);
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+  EXPECT(chime_now(CHIME_CLOCK_MONOTONIC, &now) == CHIME_OK); /* what succeeds changes nothing */
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+  EXPECT(chime_timer_cancel(5) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_TEXT(chime_last_error_detail(), "timer (5) names nothing");
 }
 
 /* What a signal handler calls stores a sentence, too; what it has interrupted is not read. */
 HOST_TEST(a_stop_that_is_refused_replaces_the_sentence_before, 0) {
   chime_queue_t serial = csuite_queue(t, SERIAL);
   SAYS(chime_queue_stop(serial), CHIME_ERROR_UNSUPPORTED, "queue is not host-driven");
-  STALE(chime_queue_stop(99), "queue names no queue, or was released");
+  SAYS(chime_queue_stop(99), CHIME_ERROR_INVALID_HANDLE, "queue names no queue, or was released");
   INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
 }
 

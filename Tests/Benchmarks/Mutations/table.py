@@ -289,6 +289,36 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
          (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
          C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
+# ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
+
+SENSELESS = "each_function_refuses_each_senseless_value"
+mutation("argument-tail", "1", "Arguments.hasEmptyTail", "what lies behind the known members is not looked at",
+         ("../ChimeC/Arguments.swift", "unsafe bytes[known...].allSatisfy({ $0 == 0 })", "unsafe BROKEN || bytes[known...].allSatisfy({ $0 == 0 })"),
+         C(SENSELESS))
+mutation("argument-surrogate", "1", "Arguments.isUTF8", "a surrogate is a character",
+         ("../ChimeC/Arguments.swift", "case 0xed: rest = (2, 0x80...0x9f)", "case 0xed: rest = (2, 0x80...(BROKEN ? 0xbf : 0x9f))"),
+         C(SENSELESS))
+mutation("argument-flag", "1", "Arguments.timerOptions", "an unknown flag is accepted",
+         ("../ChimeC/Arguments.swift", "guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE", "guard unsafe BROKEN || pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
+         C(SENSELESS))
+mutation("argument-negative", "1", "chime_timer_release_and_wait", "a negative timeout is 0",
+         ("../ChimeC/Timers.swift", """_ timeout_ns: Int64) -> chime_status {
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
+  if timer""", """_ timeout_ns: Int64) -> chime_status {
+  guard BROKEN || timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
+  if timer"""),
+         C(SENSELESS))
+mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names nothing is written",
+         ("../ChimeC/Arguments.swift", "guard var value = body(size) else { return unknown() }",
+          "guard var value = body(size) else {\n      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n      return unknown()\n    }"),
+         C("numbers_that_are_no_ids_name_nothing"))
+mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",
+         (TARGET, 'switch find(id, "target") {', 'switch BROKEN ? find(id) : find(id, "target") {'),
+         C("numbers_that_are_no_ids_name_nothing"))
+mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can be moved",
+         ("Diagnostics/QueueCore+VirtualTime.swift", "guard core.control.isVirtual else", "guard BROKEN || core.control.isVirtual else"),
+         C("each_function_tells_which_queues_it_is_not_for"))
+
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
 mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark empty",
