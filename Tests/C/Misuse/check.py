@@ -1,4 +1,4 @@
-"""Runs each program here, reads its trace, has gdb look at it, and compares all with the table in Troubleshooting.md.
+"""Has misuse.c make each of its mistakes, reads the trace, has gdb look at it, and compares all with the table in Troubleshooting.md.
 
     check.py BUILD [--table]
 """
@@ -11,33 +11,17 @@ import subprocess
 import sys
 import tempfile
 
-here = pathlib.Path(__file__).resolve().parent
-root = here.parents[2]
+root = pathlib.Path(__file__).resolve().parents[3]
 build = pathlib.Path(sys.argv[1]).resolve()
 page = root / "Sources/Chime/Chime.docc/Troubleshooting.md"
 HEADING = "| mistake | what the calls answer | `chime_timer_explain` | `chime_queue_dump` | the trace | gdb, `chime-dump` |"
 
-# In the order of the table.
-PROGRAMS = {
-    "slow_handler": "a handler that is too slow; another timer of its queue",
-    "forgotten_suspend": "a timer suspended and forgotten",
-    "released_id": "an id used after its release",
-    "size_unset": "a structure without its `size`",
-    "wrong_thread": "a bound queue driven by another thread",
-    "undrained_host": "a host-driven queue that nobody processes",
-    "undrained_main": "a main queue that nobody drains",
-    "nobody_holds": "C++: a timer that nobody holds",
-    "milliseconds": "a delay in milliseconds, without its unit",
-    "interval": "an interval in milliseconds, without its unit",
-    "unloaded": "a plugin unloaded without shutdown: it crashes",
-}
 
-
-def run(name, trace, *before):
+def run(mistake, trace, *before):
     environment = {**os.environ, "CHIME_TRACE": str(trace), "MISUSE_PLUGIN": str(build / "plugin.so")}
     if before:
         environment |= {"MISUSE_DEBUGGER": "1"}
-    return subprocess.run([*before, build / name], env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run([*before, build / "misuse", mistake], env=environment, capture_output=True, text=True, timeout=120)
 
 
 def plain(text):
@@ -79,29 +63,29 @@ def of_trace(path, crashes):
     return found or ["nothing"]
 
 
-def row(name):
+def row(mistake):
     with tempfile.TemporaryDirectory() as directory:
         trace = pathlib.Path(directory) / "trace.json"
-        done = run(name, trace)
-        crashes = name == "unloaded"
-        assert done.returncode == (-11 if crashes else 0), (name, done)
+        done = run(mistake, trace)
+        crashes = mistake.endswith("it crashes")
+        assert done.returncode == (-11 if crashes else 0), (mistake, done)
         said = {"answer": [], "explain": [], "dump": []}
         for line in done.stdout.splitlines():
             what, text = line.split(": ", 1)
             said[what].append(text)
         traced = of_trace(trace, crashes)
         dump = ["–"] if crashes else timers(said["dump"])
-        in_gdb = gdb(name, trace, crashes, dump)
+        in_gdb = gdb(mistake, trace, crashes, dump)
     answers = [re.sub(r"^(\w+) (\w+)", r"`\1`: `\2`", plain(answer)) for answer in said["answer"]]
     explained = [re.sub(r"^CHIME_\w+$", r"`\g<0>`", plain(text)) for text in said["explain"]]
-    return [PROGRAMS[name], *map(cell, (answers, explained, dump, traced, in_gdb))]
+    return [mistake, *map(cell, (answers, explained, dump, traced, in_gdb))]
 
 
-def gdb(name, trace, crashes, dump):
+def gdb(mistake, trace, crashes, dump):
     if shutil.which("gdb") is None:
         return None
-    done = run(name, trace, "gdb", "-q", "-batch", "-iex", "set debuginfod enabled off",
-               "-x", root / "Sources/install/chime.gdb", "-ex", "run", "-ex", "chime-dump")
+    done = run(mistake, trace, "gdb", "-q", "-batch", "-iex", "set debuginfod enabled off",
+               "-x", root / "Sources/install/chime.gdb", "-ex", "run", "-ex", "chime-dump", "--args")
     if "not permitted" in done.stderr:
         return None
     assert crashes or "SIGTRAP" in done.stdout, done
@@ -121,20 +105,22 @@ rows = page.read_text().partition(HEADING)[2].partition("\n\n")[0].splitlines()[
 for line in rows:
     cells = [text.strip() for text in re.split(r"(?<!\\)\|", line)[1:-1]]
     wanted[cells[0]] = cells
-assert {p.stem for p in here.glob("*.c*")} - {"plugin"} - {"check"} == set(PROGRAMS), "a program is not in the table"
+mistakes = subprocess.run([build / "misuse"], capture_output=True, text=True, check=True).stdout.splitlines()
 wrong = 0
 if sys.argv[2:]:
     print(HEADING, "| --- | --- | --- | --- | --- | --- |", sep="\n")
-for name in PROGRAMS:
-    found = row(name)
+else:
+    assert mistakes == list(wanted), f"{mistakes}, and {page.name} has {list(wanted)}"
+for mistake in mistakes:
+    found = row(mistake)
     if sys.argv[2:]:
         print(f"| {' | '.join(found)} |")
         continue
     without_gdb = found[-1] is None or found[-1] == "–"
-    expected = wanted.get(found[0], [])
-    if found[: -1 if without_gdb else None] != expected[: -1 if without_gdb else None]:
+    compared = slice(-1 if without_gdb else None)
+    if found[compared] != wanted[mistake][compared]:
         wrong += 1
-        print(f"{name} says\n  {found}\nand {page.name}\n  {expected}")
+        print(f"of {mistake} Chime says\n  {found}\nand {page.name}\n  {wanted[mistake]}")
     else:
-        print(f"ok {name}{': gdb left out, ptrace is not permitted' if without_gdb else ''}")
+        print(f"ok {mistake}{': gdb left out, ptrace is not permitted' if without_gdb else ''}")
 sys.exit(wrong > 0)
