@@ -145,38 +145,24 @@ HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   EXPECT_EXPLAINED_WITH(p->timer, "; its host-driven queue was last processed ");
 }
 
-/* Not on a virtual clock, where a nanosecond is as good as any unit. */
-HOST_TEST(less_than_a_microsecond_is_told_as_a_missing_unit, 0) {
-  const char *slip = " ns: perhaps a unit is missing, such as CHIME_MILLISECOND.";
-  probe *p = probe_after(t, queue, "p", 999);
-  EXPECT_EXPLAINED_WITH(p->timer, "; its delay is 999 ns: perhaps a unit is missing, such as CHIME_MILLISECOND.");
-  REQUIRE_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_reschedule(p->timer, EVERY(CHIME_SECOND, 500)));
-  EXPECT_EXPLAINED_WITH(p->timer, "; its interval is 500 ns: perhaps a unit is missing, such as CHIME_MILLISECOND.");
-  EXPECT_OK(chime_timer_reschedule(p->timer, EVERY(1, 1000)));
-  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
-  EXPECT_OK(chime_timer_restart(p->timer, AT(999)));
-  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
-  EXPECT_OK(chime_timer_restart(p->timer, AFTER(0)));
-  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
-  EXPECT_OK(chime_timer_restart(p->timer, AFTER(1000)));
-  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
-}
-
-SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
-  probe *slow = probe_new(t, queue, "slow"), *late;
-  chime_timer_options options = probe_options(slow);
-  char expected[100];
-  options.label = "slow one";
-  slow->on_tick = stay_until_gate_opens;
-  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(0), &slow->timer));
-  if (!EXPECT(await(&slow->flag, 1))) return;
-  late = probe_after(t, queue, "late", 0);
-  snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.",
-           slow->timer);
-  EXPECT_EXPLAINED_WITH(late->timer, expected);
-  open_gate(slow);
-  EXPECT(await(&late->ticks, 1));
+/* What is named, and how: Misuse. Not on a virtual clock, where a nanosecond is as good as any unit. */
+HOST_TEST(a_missing_unit_is_pointed_out_below_ten_microseconds, 0) {
+  const struct {
+    chime_schedule schedule;
+    int is_told, is_dumped;
+  } cases[] = {{SCHEDULE(.first_ns = 9999), 1, 0},
+               {SCHEDULE(.first_ns = 10000), 0, 0},
+               {SCHEDULE(.first_ns = 0), 0, 0},
+               {SCHEDULE(.first_ns = 999, .flags = CHIME_SCHEDULE_DEADLINE), 0, 0},
+               {SCHEDULE(.first_ns = CHIME_SECOND, .interval_ns = 9999), 1, 1},
+               {SCHEDULE(.first_ns = 1, .interval_ns = 10000), 0, 0}};
+  probe *p = probe_idle(t, queue, "p");
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    EXPECT_OK(chime_timer_restart(p->timer, &cases[i].schedule));
+    const char *told = strstr(text_of(t, chime_timer_explain, p->timer), "perhaps a unit is missing");
+    EXPECT_EQ(told != NULL, cases[i].is_told);
+    EXPECT_EQ(strstr(text_of(t, chime_queue_dump, queue), "(is a unit missing?)") != NULL, cases[i].is_dumped);
+  }
 }
 
 static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {

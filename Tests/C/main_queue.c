@@ -51,13 +51,6 @@ MAIN_TEST(a_stop_that_comes_before_makes_the_next_run_return) {
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
-MAIN_TEST(a_main_queue_that_nobody_drains_is_told_of) {
-  probe *p = probe_after(t, queue, "a", 0);
-  char text[200];
-  EXPECT_OK(chime_timer_explain(p->timer, text, sizeof text, NULL));
-  EXPECT(strstr(text, " ago; its main queue is not drained: chime_main_run does not run.") != NULL);
-}
-
 static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WOULD_DEADLOCK);
   chime_main_stop();

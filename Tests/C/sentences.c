@@ -89,34 +89,3 @@ HOST_TEST(a_bound_queue_names_its_thread_and_the_callers, CHIME_QUEUE_BOUND) {
   bound b = {t, queue};
   run_on_a_thread(t, process_it, &b);
 }
-
-/* ---- A schedule by mistake --------------------------------------------------------------------------------------- */
-
-HOST_TEST(an_interval_below_ten_microseconds_is_pointed_out, 0) {
-  static const int64_t intervals[] = {500, 9999, 10000};
-  char text[1000];
-  for (int i = 0; i < 3; i++) {
-    chime_timer_t timer;
-    int is_short = i < 2;
-    REQUIRE_OK(chime_timer_every(queue, intervals[i], never, t, NULL, &timer));
-    EXPECT_OK(chime_timer_explain(timer, text, sizeof text, NULL));
-    EXPECT_EQ(strstr(text, "perhaps a unit is missing") != NULL, is_short);
-    EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
-    EXPECT_EQ(strstr(text, "(is a unit missing?)") != NULL, is_short);
-    EXPECT_OK(chime_timer_release(timer));
-  }
-}
-
-/* A postponed grid has missed nothing, where the timer keeps what is left of its time, too. */
-VIRTUAL_TEST(a_postponed_timer_that_keeps_its_remaining_time_forgets_what_it_missed) {
-  probe *p =
-      probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING));
-  EXPECT_OK(chime_queue_jump(queue, 35));
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_queue_jump(queue, 5));
-  EXPECT_OK(chime_timer_postpone(p->timer, 7));
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 7));
-  EXPECT_LOG("a1@47");
-  EXPECT_EQ(load(&p->ticks), 1);
-}

@@ -238,18 +238,17 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
 
 /* ---- On queues that end ------------------------------------------------------------------------------------------ */
 
-static void queues_end_in_a_storm_of_calls(csuite *t, where place, chime_queue_kind kind) {
+TESTS_ON_STORMY_QUEUES(queues_end_in_a_storm_of_calls) {
   int count = csuite_scaled(REIGNS), i;
   storm *s = storm_new(t, place, count * 2000);
   reign *reigns = csuite_memory(t, (size_t)count * sizeof *reigns);
   dice d = {UINT64_C(0xE2D5)};
   crew crew;
-  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return;
   s->queues_end = 1;
   s->reign = &reigns[0];
   for (i = 0; i < count && !csuite_failed(t); i++) {
     reign *r = &reigns[i];
-    if (!EXPECT_OK(chime_queue_create(kind, NULL, &r->queue))) break;
+    if (!EXPECT_OK(create_queue(place, NULL, &r->queue, NULL))) break;
     __atomic_store_n(&s->reign, r, __ATOMIC_RELEASE);
     if (i == 0) begin(s, &crew, 2);
     sleep_ns(roll_below(&d, 1000) * CHIME_MICROSECOND);
@@ -263,11 +262,3 @@ static void queues_end_in_a_storm_of_calls(csuite *t, where place, chime_queue_k
   storm_release_all(s);
   if (!csuite_failed(t)) storm_balance(s);
 }
-TEST(virtual_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, VIRTUAL, CHIME_QUEUE_VIRTUAL); }
-TEST(serial_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, SERIAL, CHIME_QUEUE_SERIAL); }
-TEST(concurrent_queues_end_in_a_storm_of_calls) {
-  queues_end_in_a_storm_of_calls(t, CONCURRENT, CHIME_QUEUE_CONCURRENT);
-}
-TEST(dispatch_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, DISPATCH, CHIME_QUEUE_DISPATCH); }
-TEST(host_driven_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, HOST, CHIME_QUEUE_HOST); }
-TEST(precise_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, PRECISE, CHIME_QUEUE_PRECISE); }

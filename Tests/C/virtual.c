@@ -104,6 +104,8 @@ TIMELINE(postpone_reaches_any_distance,
 TIMELINE(postpone_while_suspended_lengthens_what_remains,
          "a 10 remaining; =5; a.suspend; a.postpone 20; a left 20; a.postpone 1; a left 20; =50; a.resume; "
          "=100 | a1@70")
+TIMELINE(postpone_while_suspended_forgets_what_was_missed,
+         "a 10/10 remaining; >35; a.suspend; >5; a.postpone 7; a.resume; +7 | a1@47")
 TIMELINE(postpone_for_ever_while_suspended_leaves_for_ever,
          "a 10 remaining; =5; a.suspend; a.until max; a left max; =50; a left max; a.resume; a due never; +1000 |")
 
