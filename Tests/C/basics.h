@@ -1,5 +1,5 @@
 /*
- * basics.h - what the C programs of the tests share: the suite, Storms and Load, by harness.h, Faults, and headers/trace.c.
+ * basics.h - what the C programs of the tests share: the suite, Storms and Load, by harness.h, Faults, and the programs of headers and Misuse.
  * Nothing here records a failure.
  */
 #ifndef CSUITE_BASICS_H

@@ -57,8 +57,9 @@ static void make_private(caller *c) {
   memset(c->named, 0, sizeof c->named);
   if (e == NULL) return;
   e->is_private = 1;
-  chime_status status =
-      chime_timer_start(reign->queue, &options, EVERY(0, (20 + roll_below(&c->d, 80)) * storm_unit(s)), &e->id);
+  chime_schedule schedule = schedule_of(0, (20 + roll_below(&c->d, 80)) * storm_unit(s));
+  if (roll_below(&c->d, 2) == 0) schedule.jitter_ns = roll_below(&c->d, schedule.interval_ns);
+  chime_status status = chime_timer_start(reign->queue, &options, &schedule, &e->id);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   if (!storm_accepts(e, status)) return;
   c->timer = e;

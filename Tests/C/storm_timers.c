@@ -8,6 +8,7 @@ chime_schedule storm_schedule(const storm *s, dice *d) {
   chime_schedule schedule = schedule_of(roll_below(d, most) * unit, 0);
   if (roll_below(d, 2) == 0) schedule.interval_ns = (1 + roll_below(d, most)) * unit;
   if (roll_below(d, 4) == 0 && schedule.interval_ns > 1) schedule.leeway_ns = roll_below(d, schedule.interval_ns);
+  if (roll_below(d, 4) == 0) schedule.jitter_ns = roll_below(d, schedule.interval_ns + 1);
   if (roll_below(d, 4) == 0) schedule.tick_limit = (uint64_t)roll_below(d, 5);
   if (roll_below(d, 4) == 0) schedule.missed_policy = CHIME_MISSED_DELAY;
   if (roll_below(d, 4) == 0) schedule.resume_policy = CHIME_RESUME_REMAINING;

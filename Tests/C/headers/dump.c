@@ -3,20 +3,7 @@
  *     dump wait       prints what chime_queue_dump says of each queue, and waits
  *     dump abort      the same, and aborts
  */
-#include "basics.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define CHECK(expected, call) check((call), (expected), #call, __LINE__)
-static void check(chime_status got, chime_status expected, const char *call, int line) {
-  if (got == expected) return;
-  fprintf(stderr, "dump.c:%d: %s is %s (%s)\n", line, call, chime_status_name(got), chime_last_error_detail());
-  exit(2);
-}
+#include "program.h"
 
 static int handler_runs;
 
@@ -24,22 +11,6 @@ static void never_return(const chime_tick *tick, void *context) {
   (void)tick, (void)context;
   store(&handler_runs, 1);
   for (;;) sleep_ns(CHIME_SECOND);
-}
-
-static chime_queue_t queue_of(chime_queue_kind kind, const char *label) {
-  chime_queue_t queue = 0;
-  CHECK(CHIME_OK, chime_queue_create(kind, &QUEUE_OPTIONS(.label = label), &queue));
-  return queue;
-}
-
-static chime_timer_t timer_of(chime_queue_t queue, const char *label, int64_t first_ns, int64_t interval_ns,
-                              uint64_t limit) {
-  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .label = label);
-  chime_schedule schedule = schedule_of(first_ns, interval_ns);
-  chime_timer_t timer = 0;
-  schedule.tick_limit = limit;
-  CHECK(CHIME_OK, chime_timer_start(queue, &options, &schedule, &timer));
-  return timer;
 }
 
 static void print(chime_queue_t queue) {
@@ -57,19 +28,19 @@ int main(int argc, char **argv) {
 
   CHECK(CHIME_OK, chime_queue_jump(states, 100 * CHIME_HOUR));
   CHECK(CHIME_OK, chime_timer_create(states, &TIMER_OPTIONS(.handler = ignore_tick), &timer));
-  timer_of(states, "one-shot", CHIME_SECOND, 0, 0);
-  timer_of(states, NULL, CHIME_SECOND, 3 * CHIME_SECOND, 0);
-  timer_of(states, "limit \"of\" 3", CHIME_MILLISECOND, CHIME_MILLISECOND, 3);
-  timer_of(states, "never", CHIME_FOREVER, 0, 0);
-  timer = timer_of(states, "postponed a little", CHIME_MINUTE, 0, 0);
+  timer_of(states, "one-shot", NULL, CHIME_SECOND, 0, 0);
+  timer_of(states, NULL, NULL, CHIME_SECOND, 3 * CHIME_SECOND, 0);
+  timer_of(states, "limit \"of\" 3", NULL, CHIME_MILLISECOND, CHIME_MILLISECOND, 3);
+  timer_of(states, "never", NULL, CHIME_FOREVER, 0, 0);
+  timer = timer_of(states, "postponed a little", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_postpone(timer, CHIME_MINUTE + CHIME_MILLISECOND));
-  timer = timer_of(states, "postponed by far", CHIME_MINUTE, 0, 0);
+  timer = timer_of(states, "postponed by far", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_postpone(timer, 15 * CHIME_MINUTE));
-  timer = timer_of(states, "suspended", CHIME_MINUTE, 0, 0);
+  timer = timer_of(states, "suspended", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_suspend(timer));
-  timer = timer_of(states, "cancelled", CHIME_MINUTE, 0, 0);
+  timer = timer_of(states, "cancelled", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_cancel(timer));
-  timer = timer_of(states, "released", CHIME_MINUTE, 0, 0);
+  timer = timer_of(states, "released", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_release(timer));
   CHECK(CHIME_OK, chime_queue_advance(states, CHIME_SECOND));
   CHECK(CHIME_OK, chime_queue_jump(states, 10 * CHIME_SECOND + 1));
@@ -81,7 +52,7 @@ int main(int argc, char **argv) {
   }
   CHECK(CHIME_OK, chime_queue_advance(many, 10 * CHIME_SECOND));
   CHECK(CHIME_OK, chime_queue_shutdown(gone, 0));
-  timer_of(host, "on the host", CHIME_HOUR, CHIME_HOUR, 0);
+  timer_of(host, "on the host", NULL, CHIME_HOUR, CHIME_HOUR, 0);
   CHECK(CHIME_OK, chime_timer_after(stuck, 0, never_return, NULL, NULL, &timer));
   if (!await(&handler_runs, 1)) return 3;
   print(states);

@@ -1,43 +1,53 @@
 /*
  * trace.c - programs whose trace trace.py reads: what they print is what must be in the file.
- *     trace env | call PATH | flood PATH | kill | fork PATH
+ *     trace env | call PATH | flood PATH | kill | forks DIRECTORY | openers DIRECTORY | reopen PATH | fill PATH |
+ *           fill-disk PATH | hang PATH | hang-at-exit PATH | limit PATH
  */
-#include "basics.h"
+#define _GNU_SOURCE
+#include "program.h"
 
-#include <inttypes.h>
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#define CHECK(expected, call) check((call), (expected), #call, __LINE__)
-static void check(chime_status got, chime_status expected, const char *call, int line) {
-  if (got == expected) return;
-  fprintf(stderr, "trace.c:%d: %s is %s (%s)\n", line, call, chime_status_name(got), chime_last_error_detail());
-  exit(2);
+/* In place of libc's for the library, too: counts what was refused; and a disk that hangs. */
+static int refusals, calls, hangs, stuck;
+ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset) {
+  if (load(&hangs)) add(&stuck, 1);
+  while (load(&hangs)) sleep_ns(CHIME_MILLISECOND);
+  ssize_t written = (ssize_t)syscall(SYS_pwrite64, file, bytes, length, offset);
+  if (written < 0 && (errno == EFBIG || errno == ENOSPC)) add(&refusals, 1);
+  add(&calls, 1);
+  return written;
 }
 
-static void count_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  add(context, 1);
+static const char *in(const char *directory, const char *name, int number) {
+  static _Thread_local char path[4096];
+  snprintf(path, sizeof path, "%s/%s-%d.json", directory, name, number);
+  return path;
 }
 
-static chime_queue_t queue_of(chime_queue_kind kind, const char *label) {
-  chime_queue_t queue = 0;
-  CHECK(CHIME_OK, chime_queue_create(kind, &QUEUE_OPTIONS(.label = label), &queue));
-  return queue;
+static int open_files(void) {
+  int count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (readdir(directory) != NULL) count++;
+  closedir(directory);
+  return count;
 }
 
-static chime_timer_t timer_of(chime_queue_t queue, const char *label, int *ticks, int64_t interval_ns, uint64_t limit) {
-  const chime_timer_options options = TIMER_OPTIONS(.handler = count_tick, .context = ticks, .label = label);
-  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
-  chime_timer_t timer = 0;
-  schedule.tick_limit = limit;
-  CHECK(CHIME_OK, chime_timer_start(queue, &options, &schedule, &timer));
-  return timer;
+/* Two events each time. */
+static void flood(chime_timer_t timer, int times) {
+  for (int i = 0; i < times; i++) {
+    CHECK(CHIME_OK, chime_timer_suspend(timer));
+    CHECK(CHIME_OK, chime_timer_resume(timer));
+  }
 }
+
+/* ---- What is in the file --------------------------------------------------------------------------------------------- */
 
 static void await_finished(chime_timer_t timer) {
   chime_state state = CHIME_STATE_RUNNING;
@@ -48,15 +58,16 @@ static void await_finished(chime_timer_t timer) {
   if (CHIME_FAILED(chime_timer_cancel_and_wait(timer, 30 * CHIME_SECOND))) exit(2);
 }
 
-static void three_queues(void) {
+static void three_queues(const char *path) {
+  (void)path;
   static int ticks[3];
   static const char *const labels[] = {"say \"hello\"\\",
                                        "\xe2\x8f\xb0 with a label of more than forty bytes \xe2\x8f\xb0", "c"};
   chime_queue_t serial = queue_of(CHIME_QUEUE_SERIAL, "first"), beside = queue_of(CHIME_QUEUE_CONCURRENT, "se\tcond");
   chime_queue_t virtual = queue_of(CHIME_QUEUE_VIRTUAL, NULL);
-  chime_timer_t a = timer_of(serial, labels[0], &ticks[0], CHIME_MILLISECOND, 5);
-  chime_timer_t b = timer_of(beside, labels[1], &ticks[1], 2 * CHIME_MILLISECOND, 7);
-  chime_timer_t c = timer_of(virtual, labels[2], &ticks[2], 10, 0);
+  chime_timer_t a = timer_of(serial, labels[0], &ticks[0], CHIME_MILLISECOND, CHIME_MILLISECOND, 5);
+  chime_timer_t b = timer_of(beside, labels[1], &ticks[1], 2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND, 7);
+  chime_timer_t c = timer_of(virtual, labels[2], &ticks[2], 10, 10, 0);
   await_finished(a);
   await_finished(b);
   CHECK(CHIME_OK, chime_queue_jump(virtual, 45));
@@ -67,57 +78,272 @@ static void three_queues(void) {
   CHECK(CHIME_OK, chime_queue_shutdown(serial, CHIME_FOREVER));
 }
 
-int main(int argc, char **argv) {
+static void from_a_call(const char *path) {
   static int ticks;
-  const char *what = argc > 1 ? argv[1] : "", *path = argc > 2 ? argv[2] : "";
-  if (strcmp(what, "env") == 0) {
-    three_queues(); /* and ends */
-  } else if (strcmp(what, "call") == 0) {
-    chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "before");
-    chime_timer_t timer = timer_of(queue, "older", &ticks, 10, 0);
-    CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
-    CHECK(CHIME_OK, chime_queue_advance(queue, 10)); /* not in the file */
-    CHECK(CHIME_OK, chime_trace_to_file(path));
-    CHECK(CHIME_OK, chime_queue_advance(queue, 20));
-    CHECK(CHIME_OK, chime_trace_to_file(NULL));
-    CHECK(CHIME_OK, chime_queue_advance(queue, 10)); /* nor this */
-    CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
-    printf("tick %" PRIu64 " %d\n", timer, ticks - 2);
-  } else if (strcmp(what, "flood") == 0) {
-    chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "flood");
-    CHECK(CHIME_OK, chime_trace_to_file(path));
-    chime_timer_t timer = timer_of(queue, NULL, &ticks, 10, 1);
-    for (int i = 0; i < 100000; i++) {
-      CHECK(CHIME_OK, chime_timer_suspend(timer));
-      CHECK(CHIME_OK, chime_timer_resume(timer));
-    }
-    CHECK(CHIME_OK, chime_trace_to_file(NULL));
-    printf("events 200002\n");
-  } else if (strcmp(what, "kill") == 0) {
-    three_queues();
-    fflush(stdout);
-    sleep_ns(300 * CHIME_MILLISECOND);
-    raise(SIGKILL);
-  } else if (strcmp(what, "fork") == 0) {
-    chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "parent");
-    chime_timer_t timer = timer_of(queue, "parent's", &ticks, 10, 0);
-    int status = 0;
-    CHECK(CHIME_OK, chime_trace_to_file(path));
-    fflush(stdout);
-    pid_t child = fork();
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "before");
+  chime_timer_t timer = timer_of(queue, "older", &ticks, 10, 10, 0);
+  CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 10)); /* not in the file */
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 10)); /* nor this */
+  CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+  printf("tick %" PRIu64 " %d\n", timer, ticks - 2);
+}
+
+static void too_much(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "flood");
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  flood(timer_of(queue, NULL, NULL, 10, 10, 1), 100000);
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  printf("events 200002\n");
+}
+
+static void killed(const char *path) {
+  three_queues(path);
+  fflush(stdout);
+  sleep_ns(300 * CHIME_MILLISECOND);
+  raise(SIGKILL);
+}
+
+/* ---- A parent that is busy, and children with a file of their own ----------------------------------------------- */
+
+static int floods_end;
+
+static void *flood_until_the_end(void *context) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "parent");
+  chime_timer_t timer = timer_of(queue, context, NULL, 10, 10, 0);
+  while (!load(&floods_end)) flood(timer, 1);
+  return NULL;
+}
+
+static void forks(const char *directory) {
+  enum { CHILDREN = 40 };
+  pthread_t floods[2];
+  char path[4096];
+  CHECK(CHIME_OK, chime_trace_to_file(in(directory, "parent", 0)));
+  for (int i = 0; i < 2; i++) pthread_create(&floods[i], NULL, flood_until_the_end, "parent's");
+  snprintf(path, sizeof path, "%s/child-%%p.json", directory);
+  for (int i = 0; i < CHILDREN; i++) {
+    int status = 0, before = open_files();
+    pid_t child;
+    sleep_ns((i % 7) * CHIME_MILLISECOND);
+    child = fork();
     if (child == 0) {
+      alarm(30); /* a child that waits for ever for a lock of its parent's */
       CHECK(CHIME_ERROR_FORKED, chime_trace_to_file(path));
       CHECK(CHIME_OK, chime_reinitialize());
-      queue = queue_of(CHIME_QUEUE_VIRTUAL, "child");
-      timer_of(queue, "child's", &ticks, 10, 0);
-      CHECK(CHIME_OK, chime_queue_advance(queue, 1000));
+      CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+      CHECK(before - 1, open_files()); /* without the parent's */
+      CHECK(CHIME_OK, chime_trace_to_file(path));
+      chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "child");
+      timer_of(queue, "child's", NULL, 10, 10, 0);
+      CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+      if (i % 2) CHECK(CHIME_OK, chime_trace_to_file(NULL));
       exit(0);
     }
-    if (waitpid(child, &status, 0) != child || status != 0) return 4;
-    CHECK(CHIME_OK, chime_queue_advance(queue, 30));
-    printf("tick %" PRIu64 " %d\n", timer, ticks);
-  } else {
-    return 1;
+    CHECK(child, waitpid(child, &status, 0));
+    CHECK(0, status);
   }
-  return 0;
+  store(&floods_end, 1);
+  for (int i = 0; i < 2; i++) pthread_join(floods[i], NULL);
+}
+
+/* ---- Two threads make the first call at once -------------------------------------------------------------------- */
+
+typedef struct opener {
+  pthread_barrier_t *barrier;
+  char path[4096];
+} opener;
+
+static void *open_one(void *context) {
+  opener *one = context;
+  pthread_barrier_wait(one->barrier);
+  CHECK(CHIME_OK, chime_trace_to_file(one->path));
+  return NULL;
+}
+
+/* In processes of their own, none of which has called Chime before. */
+static void openers(const char *directory) {
+  for (int i = 0; i < 200; i++) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+      pthread_barrier_t barrier;
+      pthread_t threads[2];
+      opener both[2];
+      int files = open_files();
+      pthread_barrier_init(&barrier, NULL, 2);
+      for (int j = 0; j < 2; j++) {
+        both[j].barrier = &barrier;
+        strcpy(both[j].path, in(directory, j == 0 ? "one" : "other", i));
+        pthread_create(&threads[j], NULL, open_one, &both[j]);
+      }
+      for (int j = 0; j < 2; j++) pthread_join(threads[j], NULL);
+      CHECK(files + 1, open_files());
+      CHECK(CHIME_OK, chime_trace_to_file(NULL));
+      CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+      CHECK(files, open_files());
+      CHECK(0, (int64_t)chime_memory_used() > 100000); /* nor the ring */
+      _exit(0);
+    }
+    CHECK(child, waitpid(child, &status, 0));
+    CHECK(0, status);
+  }
+}
+
+/* ---- The same path again ---------------------------------------------------------------------------------------- */
+
+static void reopen(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer", NULL, 10, 10, 0);
+  struct stat before, after;
+  uint64_t used;
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  flood(timer, 4000);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  /* A call that is refused leaves the file that is being written as it is, and nothing behind. */
+  used = chime_memory_used();
+  CHECK(CHIME_ERROR_RESOURCE, chime_trace_to_file("/no/such/directory/trace.json"));
+  CHECK((int64_t)used, (int64_t)chime_memory_used());
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  stat(path, &before);
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  stat(path, &after);
+  CHECK(before.st_size, after.st_size);
+}
+
+/* ---- A disk that fills, and empties again ----------------------------------------------------------------------- */
+
+static void limit_files(rlim_t bytes) {
+  const struct rlimit limit = {bytes, RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void say_and_wait(const char *text) {
+  char line[16];
+  puts(text);
+  fflush(stdout);
+  if (fgets(line, sizeof line, stdin) == NULL) _exit(4);
+}
+
+/* Nothing may be written at first, then 8 KiB; then whatever there is. */
+static void fill(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer", NULL, 10, 10, 0);
+  limit_files(0);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  flood(timer, 100);
+  CHECK(1, await(&refusals, 4)); /* the beginning, and the events; each twice */
+  limit_files(8192);
+  for (int64_t size = 0, end = monotonic_ns() + PATIENCE; size == 0;) { /* it comes by itself */
+    struct stat now;
+    CHECK(1, monotonic_ns() < end);
+    sleep_ns(CHIME_MILLISECOND);
+    size = stat(path, &now) == 0 ? (int64_t)now.st_size : 0;
+  }
+  say_and_wait("begun");
+  flood(timer, 10);
+  sleep_ns(100 * CHIME_MILLISECOND); /* perhaps these are written by themselves */
+  store(&refusals, 0);
+  flood(timer, 200);
+  CHECK(1, await(&refusals, 1));
+  say_and_wait("full");
+  limit_files(RLIM_INFINITY);
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+}
+
+/* On a disk that trace.py makes and fills. */
+static void fill_disk(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer", NULL, 10, 10, 0);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  say_and_wait("begun");
+  store(&refusals, 0);
+  flood(timer, 1000);
+  CHECK(1, await(&refusals, 3)); /* two may be of the beginning, which was tried again */
+  say_and_wait("full");
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+}
+
+/* ---- A disk that hangs: threads that trace go on ---------------------------------------------------------------- */
+
+static void *end_the_file(void *context) {
+  (void)context;
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  return NULL;
+}
+
+static chime_timer_t hung;
+
+static void hang_at_exit(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  hung = timer_of(queue, "timer", NULL, 10, 10, 0);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(1, await(&calls, 1));
+  store(&hangs, 1);
+  flood(hung, 1);
+  CHECK(1, await(&stuck, 1));
+  alarm(30); /* a thread that waits for the disk */
+  flood(hung, 10000);
+}
+
+static void hang(const char *path) {
+  pthread_t ender;
+  hang_at_exit(path);
+  pthread_create(&ender, NULL, end_the_file, NULL);
+  flood(hung, 10000);
+  store(&hangs, 0);
+  pthread_join(ender, NULL);
+}
+
+/* ---- No memory -------------------------------------------------------------------------------------------------- */
+
+static void limit(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  timer_of(queue, "timer", NULL, 10, 10, 0);
+  uint64_t used = chime_memory_used();
+  int files = open_files();
+  CHECK(CHIME_OK, chime_set_memory_limit(used + 200000));
+  for (int i = 0; i < 10; i++) {
+    CHECK(CHIME_ERROR_LIMIT, chime_trace_to_file(path));
+    CHECK((int64_t)used, (int64_t)chime_memory_used());
+    CHECK(files, open_files());
+    CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+  }
+  CHECK(-1, access(path, F_OK)); /* nor was a file made */
+  CHECK(CHIME_OK, chime_set_memory_limit(0));
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  CHECK((int64_t)used, (int64_t)chime_memory_used());
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*run)(const char *path);
+  } ways[] = {{"env", three_queues},
+              {"call", from_a_call},
+              {"flood", too_much},
+              {"kill", killed},
+              {"forks", forks},
+              {"openers", openers},
+              {"reopen", reopen},
+              {"fill", fill},
+              {"fill-disk", fill_disk},
+              {"hang", hang},
+              {"hang-at-exit", hang_at_exit},
+              {"limit", limit}};
+  if (argc > 3) signal(SIGXFSZ, SIG_IGN);
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    if (argc < 2 || strcmp(argv[1], ways[i].name) != 0) continue;
+    ways[i].run(argc > 2 ? argv[2] : "");
+    return 0;
+  }
+  return 1;
 }

@@ -1,23 +1,25 @@
-"""Runs trace.c in each of its ways and reads what it has traced, as whoever opens the file does.
+"""Runs trace.c in each of its ways and reads what it has traced, as whoever opens the file does: forks, full disks and disks
+that hang included.
 
-    trace.py PROGRAM
+    trace.py PROGRAM [NAME...]
 """
 import json
 import os
 import pathlib
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 program = pathlib.Path(sys.argv[1]).resolve()
 
 
-def run(*arguments, program=program, **environment):
-    return subprocess.run(
-        [program, *map(str, arguments)], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
-    )
+def run(*arguments, program=program, status=0, **environment):
+    command, variables = [program, *map(str, arguments)], {**os.environ, **environment}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+    assert done.returncode == status, (arguments, done)
+    return done
 
 
 def read(path):
@@ -73,57 +75,174 @@ def expect_three_queues(done, path):
         assert any(e["name"] == name for events in tracks.values() for e in events if e["ph"] == "i"), name
 
 
-with tempfile.TemporaryDirectory() as directory:
-    directory = pathlib.Path(directory)
-    directory.chmod(0o777)
-    path = directory / "trace.json"
-
+def variable(directory):
     done = run("env", CHIME_TRACE=str(directory / "by-%p.json"))
-    assert done.returncode == 0, done
     (written,) = directory.glob("by-*.json")
     assert written.stem.removeprefix("by-").isdigit()
     expect_three_queues(done, written)
+    done = run("env", CHIME_TRACE=str(directory / "missing" / "x.json"))
+    assert "CHIME_TRACE" in done.stderr, done
 
-    done = run("kill", CHIME_TRACE=str(path))
-    assert done.returncode == -9, done
-    expect_three_queues(done, path)
 
+def kill(directory):
+    path = directory / "trace.json"
+    expect_three_queues(run("kill", status=-9, CHIME_TRACE=str(path)), path)
+
+
+def call(directory):
+    path = directory / "trace.json"
     done = run("call", path)
-    assert done.returncode == 0, done
     tracks, names, dropped = read(path)
     assert dropped == 0 and list(expect_ticks(done.stdout, tracks, names).values()) == [2]
     assert "older" in names.values() and "before" in names.values(), names
 
+
+def flood(directory):
+    path = directory / "trace.json"
     done = run("flood", path)
-    assert done.returncode == 0, done
     tracks, names, dropped = read(path)
     seen = sum(len(events) for events in tracks.values())
     assert dropped > 0 and seen >= 8191 and seen + dropped == int(done.stdout.split()[1]), (seen, dropped)
 
-    done = run("fork", path)
-    assert done.returncode == 0, done
+
+def rights(directory):
+    """With another user's rights the variable is ignored; without, the same copy writes."""
+    if os.geteuid() != 0:
+        return "another user's rights: not tried, not root"
+    directory.chmod(0o777)
+    copy = directory / "copy"
+    shutil.copy(program, copy)
+    os.chown(copy, 65534, 65534)
+    for mode, expected in ((0o755, True), (0o4755, False)):
+        copy.chmod(mode)
+        made = directory / f"{mode:o}.json"
+        done = run("env", program=copy, CHIME_TRACE=str(made))
+        if not expected and os.statvfs(directory).f_flag & os.ST_NOSUID:
+            return "another user's rights: not tried, nosuid"
+        assert made.exists() == expected, (mode, done)
+
+
+def names_and_events(path):
+    """Names, what events are called, and how many were dropped."""
     tracks, names, dropped = read(path)
-    assert dropped == 0 and list(expect_ticks(done.stdout, tracks, names).values()) == [3]
-    assert not any("child" in name for name in names.values()), names
+    events = [event["name"] for events in tracks.values() for event in events if event["ph"] in "iB"]
+    return set(names.values()) - {"callbacks"}, events, dropped
 
-    done = run("env", CHIME_TRACE=str(directory / "missing" / "x.json"))
-    assert done.returncode == 0 and "CHIME_TRACE" in done.stderr, done
 
-    # With another user's rights the variable is ignored; without, the same copy writes.
-    rights = "not tried: not root"
-    if os.geteuid() == 0:
-        copy = directory / "copy"
-        shutil.copy(program, copy)
-        os.chown(copy, 65534, 65534)
-        for mode, expected in ((0o755, True), (0o4755, False)):
-            copy.chmod(mode)
-            made = directory / f"{mode:o}.json"
-            done = run("env", program=copy, CHIME_TRACE=str(made))
-            assert done.returncode == 0, done
-            if not expected and os.statvfs(directory).f_flag & os.ST_NOSUID:
-                rights = "not tried: nosuid"
-            else:
-                assert made.exists() == expected, (mode, done)
-                rights = "ignored with another user's rights"
+def read_soon(path, least_dropped):
+    """The same once the writer has mended what a full disk took a part of."""
+    for _ in range(3000):
+        try:
+            found = names_and_events(path)
+            if found[2] >= least_dropped:
+                return found
+        except json.JSONDecodeError:
+            pass
+        time.sleep(0.01)
+    return names_and_events(path)
 
-print(f"ok trace files: all are JSON, that of a killed program, too; CHIME_TRACE is {rights}")
+
+def ticks_of(path, count):
+    """Of a file with the ticks of one timer and nothing that was dropped: what else is in it."""
+    names, events, dropped = names_and_events(path)
+    assert dropped == 0, (path, dropped)
+    assert events.count("tick") == count, (path, events)
+    return names, [event for event in events if event not in ("tick", "timer", "child's")]
+
+
+def forks(directory):
+    run("forks", directory)
+    names, events, _ = names_and_events(directory / "parent-0.json")
+    assert names == {"parent", "parent's"} and len(events) > 1000, (names, len(events))
+    children = list(directory.glob("child-*.json"))
+    assert len(children) == 40, children
+    for child in children:
+        assert ticks_of(child, 3) == ({"child", "child's"}, ["created", "activated"]), child
+
+
+def openers(directory):
+    run("openers", directory)
+    files = list(directory.glob("*.json"))
+    assert len(files) == 400
+    for file in files:
+        assert names_and_events(file) == (set(), [], 0), file
+
+
+def reopen(directory):
+    path = directory / "trace.json"
+    run("reopen", path)
+    assert ticks_of(path, 5) == ({"queue", "timer"}, [])
+
+
+def talk(answer, *arguments):
+    """Runs the program; whenever it says something it waits for `answer`."""
+    command = [program, *map(str, arguments)]
+    running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        for line in running.stdout:
+            answer(line.strip())
+            running.stdin.write("\n")
+            running.stdin.flush()
+        assert running.wait(60) == 0, (arguments, running.returncode)
+    finally:
+        running.kill()
+        running.wait()
+
+
+def fill(directory):
+    """SIGXFSZ ignored, and not ignored."""
+    for number, options in enumerate((["ignored"], [])):
+        path = directory / f"{number}.json"
+        dropped = [0]
+        talk(lambda line: dropped.append(read_soon(path, dropped[-1] + 1)[2]), "fill", path, *options)
+        _, events, all_dropped = names_and_events(path)
+        assert len(dropped) == 3 and 0 < dropped[1] < dropped[2] <= all_dropped, (dropped, all_dropped)
+        assert events.count("tick") == 3, events
+
+
+def fill_disk(directory):
+    """A disk of 512 KiB: full, and with room again; the file is completed by the program's end."""
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "trace", directory], capture_output=True).returncode:
+        return "a disk that is full: not tried, none can be mounted"
+    try:
+        path, ballast = directory / "trace.json", directory / "ballast"
+
+        def empty_when_full(line):
+            if line == "full":
+                seen.append(path.stat().st_size and read_soon(path, 1)[2])
+                ballast.unlink()
+
+        for size in (500000, 524288):  # at 524288 not even the header can be written
+            seen = []
+            path.unlink(missing_ok=True)
+            with open(ballast, "wb", buffering=0) as file:
+                file.write(bytes(size))
+            talk(empty_when_full, "fill-disk", path)
+            assert seen[0] > 0 if size < 524288 else seen == [0], seen
+            names, events, dropped = names_and_events(path)
+            assert dropped > 0 and events.count("tick") == 3, (dropped, events)
+    finally:
+        subprocess.run(["umount", directory], check=True)
+
+
+def hang(directory):
+    path = directory / "trace.json"
+    run("hang", path)
+    _, events, dropped = names_and_events(path)
+    assert len(events) >= 8192 and dropped >= 20002 - len(events), (len(events), dropped)
+    run("hang-at-exit", path)
+
+
+def limit(directory):
+    path = directory / "trace.json"
+    run("limit", path)
+    assert ticks_of(path, 3) == ({"queue", "timer"}, [])
+
+
+left_out = []
+for test in (variable, kill, call, flood, rights, forks, openers, reopen, fill, fill_disk, hang, limit):
+    if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
+        continue
+    with tempfile.TemporaryDirectory() as directory:
+        left_out.append(test(pathlib.Path(directory)))
+print("ok trace files: all are JSON, in each of the ways of trace.c", *filter(None, left_out), sep="; ")
