@@ -3,7 +3,7 @@ import Chime
 import ChimeTestSupport
 import Testing
 
-/// Code that sleeps, on virtual time: waiting until it does, and the main actor's timers.
+/// Code that sleeps, on virtual time: waiting until it does.
 @Suite struct ArmingTests {
   @Test(.timeLimit(.minutes(10))) func untilArmedReturnsOnceSomebodySleeps() async throws {
     let queue = try VirtualTimerQueue()
@@ -78,39 +78,4 @@ import Testing
     }
   }
 
-  @MainActor final class Screen {
-    var ticks: [Duration] = []
-    var timer: ChimeTimer?
-    func start(on queue: MainTimerQueue) throws {
-      timer = try queue.schedule(every: .seconds(1), target: self) { screen, tick in
-        screen.ticks.append(.nanoseconds(tick.scheduled.nanoseconds))
-      }
-    }
-  }
-
-  @Test @MainActor func theMainActorsTimersRunOnVirtualTime() async throws {
-    let queue = try MainTimerQueue(virtual: .seconds(5))
-    let screen = Screen()
-    try screen.start(on: queue)
-    #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
-    #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
-    try await queue.advance(by: .seconds(2))
-    #expect(screen.ticks == [.seconds(6), .seconds(7)])
-    try queue.jump(by: .seconds(10))
-    #expect(screen.ticks.count == 2)
-    try await queue.advance(by: .zero)
-    #expect(screen.ticks.count == 3)
-    #expect(throws: ChimeError.invalidArgument) { try MainTimerQueue(virtual: .seconds(-1)) }
-  }
-
-  @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {
-    let queue = try MainTimerQueue()
-    var ticks = 0
-    let timer = try queue.schedule(every: .milliseconds(1)) { _ in ticks += 1 }
-    #expect(await soon { ticks > 0 })
-    timer.cancel()
-    await #expect(throws: ChimeError.unsupported) { try await queue.advance(by: .seconds(1)) }
-    #expect(throws: ChimeError.unsupported) { try queue.jump(by: .seconds(1)) }
-    await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }
-  }
 }

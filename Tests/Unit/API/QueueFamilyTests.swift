@@ -19,56 +19,48 @@ import Testing
     init(_ log: Log<String>) { self.log = log }
   }
 
-  /// A tick of each at 1 s, and of those that repeat at 3 s.
-  static let expected = ["actor", "handler", "target", "task"].flatMap { kind in
-    ["after", "after every", "after every", "at", "at every", "at every", "every", "every", "schedule"].map {
-      "\(kind) \($0)"
-    }
+  /// By a schedule, and by the times of a call: a tick of each at 1 s, and of those that repeat at 3 s.
+  static func expected(_ kinds: String...) -> [String] {
+    kinds.flatMap { kind in ["after every", "after every", "schedule"].map { "\(kind) \($0)" } }
   }
 
   /// What does not depend on where handlers run.
   private func asynchronous(_ queue: AnyTimerQueue, _ model: Model) throws -> [ChimeTimer] {
-    let (log, point) = (log, queue.now + .seconds(1))
+    let log = log
     return [
       try queue.schedule(.once(after: .seconds(1)), task: { _ in log.add("task schedule") }),
-      try queue.schedule(every: .nanoseconds(1_500_000_000), task: { _ in log.add("task every") }),
-      try queue.schedule(after: .seconds(1), task: { _ in log.add("task after") }),
       try queue.schedule(after: .seconds(1), every: .seconds(2), task: { _ in log.add("task after every") }),
-      try queue.schedule(at: point, task: { _ in log.add("task at") }),
-      try queue.schedule(at: point, every: .seconds(2), task: { _ in log.add("task at every") }),
       try queue.schedule(.once(after: .seconds(1)), on: model) { model, _ in model.add("actor schedule") },
-      try queue.schedule(every: .nanoseconds(1_500_000_000), on: model) { model, _ in model.add("actor every") },
-      try queue.schedule(after: .seconds(1), on: model) { model, _ in model.add("actor after") },
       try queue.schedule(after: .seconds(1), every: .seconds(2), on: model) { model, _ in
         model.add("actor after every")
       },
-      try queue.schedule(at: point, on: model) { model, _ in model.add("actor at") },
-      try queue.schedule(at: point, every: .seconds(2), on: model) { model, _ in model.add("actor at every") },
     ]
   }
 
   private func synchronous(_ queue: TimerQueue, _ object: Object) throws -> [ChimeTimer] {
-    let (log, point) = (log, queue.now + .seconds(1))
+    let log = log
     return [
       try queue.schedule(.once(after: .seconds(1))) { _ in log.add("handler schedule") },
-      try queue.schedule(every: .nanoseconds(1_500_000_000)) { _ in log.add("handler every") },
-      try queue.schedule(after: .seconds(1)) { _ in log.add("handler after") },
       try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in log.add("handler after every") },
-      try queue.schedule(at: point) { _ in log.add("handler at") },
-      try queue.schedule(at: point, every: .seconds(2)) { _ in log.add("handler at every") },
       try queue.schedule(.once(after: .seconds(1)), target: object) { object, _ in object.log.add("target schedule") },
-      try queue.schedule(every: .nanoseconds(1_500_000_000), target: object) { object, _ in
-        object.log.add("target every")
-      },
-      try queue.schedule(after: .seconds(1), target: object) { object, _ in object.log.add("target after") },
       try queue.schedule(after: .seconds(1), every: .seconds(2), target: object) { object, _ in
         object.log.add("target after every")
       },
-      try queue.schedule(at: point, target: object) { object, _ in object.log.add("target at") },
-      try queue.schedule(at: point, every: .seconds(2), target: object) { object, _ in
-        object.log.add("target at every")
-      },
     ]
+  }
+
+  @Test func eachTimeOfACallIsMet() throws {
+    let (queue, log) = (try VirtualTimerQueue(), log)
+    let point = queue.now + .seconds(1)
+    let timers = [
+      try queue.schedule(every: .nanoseconds(1_500_000_000)) { log.add("every \($0.sequence)") },
+      try queue.schedule(after: .seconds(1)) { log.add("after \($0.sequence)") },
+      try queue.schedule(at: point) { log.add("at \($0.sequence)") },
+      try queue.schedule(at: point, every: .seconds(2)) { log.add("at every \($0.sequence)") },
+    ]
+    try queue.advanceTimers(by: .seconds(3))
+    #expect(log.all == ["after 1", "at 1", "at every 1", "every 1", "every 2", "at every 2"])
+    withExtendedLifetime(timers) {}
   }
 
   @Test func eachCombinationIsOnAQueueAndOnAnActorsQueue() async throws {
@@ -76,11 +68,11 @@ import Testing
     let queue = try VirtualTimerQueue()
     var timers = try asynchronous(queue, model) + synchronous(queue, object)
     try await queue.advance(by: .seconds(3))
-    #expect(log.take().sorted() == Self.expected)
+    #expect(log.take().sorted() == Self.expected("actor", "handler", "target", "task"))
     let serial = try SerialTimerQueue(virtual: .zero)
     timers = try asynchronous(serial, model) + synchronous(serial, object)
     try await serial.advance(by: .seconds(3))
-    #expect(log.take().sorted() == Self.expected)
+    #expect(log.take().sorted() == Self.expected("actor", "handler", "target", "task"))
     withExtendedLifetime(timers) {}
   }
 
@@ -91,32 +83,21 @@ import Testing
   /// The handlers change what is the main actor's, without a word.
   @MainActor @Test func eachCombinationIsOnTheMainQueue() async throws {
     let queue = try MainTimerQueue(virtual: .zero)
-    let (screen, point) = (Screen(), queue.now + .seconds(1))
+    let screen = Screen()
     let timers = [
       try queue.schedule(.once(after: .seconds(1))) { _ in screen.lines.append("handler schedule") },
-      try queue.schedule(every: .nanoseconds(1_500_000_000)) { _ in screen.lines.append("handler every") },
-      try queue.schedule(after: .seconds(1)) { _ in screen.lines.append("handler after") },
       try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in screen.lines.append("handler after every") },
-      try queue.schedule(at: point) { _ in screen.lines.append("handler at") },
-      try queue.schedule(at: point, every: .seconds(2)) { _ in screen.lines.append("handler at every") },
-      try queue.schedule(.once(after: .seconds(1)), target: screen) { $0.lines.append("target schedule \($1.missed)") },
-      try queue.schedule(every: .nanoseconds(1_500_000_000), target: screen) { screen, _ in
-        screen.lines.append("target every")
+      try queue.schedule(.once(after: .seconds(1)), target: screen) { screen, _ in
+        screen.lines.append("target schedule")
       },
-      try queue.schedule(after: .seconds(1), target: screen) { screen, _ in screen.lines.append("target after") },
       try queue.schedule(after: .seconds(1), every: .seconds(2), target: screen) { screen, _ in
         screen.lines.append("target after every")
-      },
-      try queue.schedule(at: point, target: screen) { screen, _ in screen.lines.append("target at") },
-      try queue.schedule(at: point, every: .seconds(2), target: screen) { screen, _ in
-        screen.lines.append("target at every")
       },
     ]
     let model = Model(log)
     let others = try asynchronous(queue, model)
     try await queue.advance(by: .seconds(3))
-    let seen = screen.lines.map { $0.replacing(" 0", with: "") } + log.all
-    #expect(seen.sorted() == Self.expected)
+    #expect((screen.lines + log.all).sorted() == Self.expected("actor", "handler", "target", "task"))
     withExtendedLifetime((timers, others, model)) {}
   }
 
@@ -144,6 +125,7 @@ import Testing
         "performed", "armed", "saved", "searched", "expired", "counted", "ticked", "performed later",
       ])
     #expect(limited.value == nil && countdown.hasEnded && queue.dump.contains("blink"))
+    #expect("\(queue)".hasPrefix("MainTimerQueue(on virtual time"))
 
     let clock = queue.clock
     let late = Task { try await queue.withTimeout(.seconds(1)) { try await clock.sleep(for: .seconds(5)) } }
@@ -219,14 +201,6 @@ import Testing
     #expect(try JSONDecoder().decode([TimerInstant].self, from: data) == instants)
   }
 
-  @Test func anIntervalIsNoneOrAboveZero() throws {
-    let queue = try VirtualTimerQueue()
-    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(after: .zero, every: .zero) { _ in } }
-    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .zero) { _ in } }
-    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .seconds(-1)) { _ in } }
-    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(after: .seconds(-1)) { _ in } }
-  }
-
   @Test func aCallThatSaysNoTimeOrTwoIsRefusedWithItsReason() throws {
     let queue = try VirtualTimerQueue()
     let none = #expect(throws: ChimeError.invalidArgument) { try queue.schedule { _ in } }
@@ -242,16 +216,20 @@ import Testing
 
   /// The handlers run on the main actor, whoever moves the time.
   @Test func anyActorMovesTheTimeOfAMainQueue() async throws {
-    let queue = try MainTimerQueue(virtual: .zero)
+    let queue = try MainTimerQueue(virtual: .seconds(5))
     let screen = Screen()
     let timer = try queue.schedule(every: .seconds(1), target: screen) { screen, tick in
       screen.lines.append("\(tick.scheduled.nanoseconds / 1_000_000_000)")
     }
+    #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
     #expect(queue.nextDeadline == queue.now + .seconds(1))
+    #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
     try await queue.advance(by: .seconds(2))
     try queue.jump(by: .seconds(1))
     try await queue.advance(by: .seconds(1))
-    #expect(await screen.lines == ["1", "2", "3", "4"] && timer.state == .running)
+    #expect(await screen.lines == ["6", "7", "8", "9"] && timer.state == .running)
+    #expect(throws: ChimeError.invalidArgument) { try MainTimerQueue(virtual: .seconds(-1)) }
+    #expect(throws: ChimeError.invalidArgument) { try SerialTimerQueue(virtual: .seconds(-1)) }
   }
 
   @Test func realTimeIsNotMoved() async throws {

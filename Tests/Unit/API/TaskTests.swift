@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors, retries;
-/// and the exactness of virtual time, once each (ten thousand times: Tests/Unit/VirtualTime).
+/// and where runs of virtual time end. (That it is exact, again and again: Tests/Unit/VirtualTime.)
 @Suite(.timeLimit(.minutes(10))) struct TaskTests {
   let queue: VirtualTimerQueue
   let clock: TimerQueueClock
@@ -95,60 +95,8 @@ import Testing
     #expect(log.all == ["1 at 0", "2 at 1", "3 at 3"])
   }
 
-  @Test func jitterMovesEachTickAndNotTheGrid() throws {
-    let ticks = Log<Int64>()
-    let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(2))) { ticks.add($0.actual.nanoseconds) }
-    try queue.advanceTimers(by: .seconds(1000 + 2))
-    let late = ticks.all.enumerated().map { $1 - Int64($0 + 1) * 10_000_000_000 }
-    #expect(late.count == 100 && late.allSatisfy { 0...2_000_000_000 ~= $0 } && Set(late).count > 90)
-    timer.cancel()
-    try queue.advanceTimers(by: .seconds(100))
-    #expect(ticks.count == 100)
-    for jitter in [Duration.seconds(-1), .nanoseconds(1_000_000_001)] {
-      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), jitter: jitter) }
-      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), from: queue.now, jitter: jitter) }
-    }
-    let whole = try Schedule.every(.seconds(1), jitter: .seconds(1))
-    #expect(whole.longestJitter == .seconds(1) && "\(whole)" == "every 1.0 seconds, jitter 1.0 seconds")
-  }
-
-  @Test func aTickWithJitterKnowsItsTimerAndItsPlace() throws {
-    let places = Log<UInt64>()
-    let timer = try queue.schedule(.every(.seconds(1), jitter: .seconds(1), limit: 4)) { tick in
-      places.add(tick.sequence)
-      #expect(tick.isCurrent && tick.scheduled == tick.actual && tick.missed == 0)
-    }
-    try queue.advanceTimers(by: .seconds(10))
-    #expect(places.all == [1, 2, 3, 4] && timer.state == .finished)
-  }
-
-  /// Promise 7, where the next deadline of every tick is another: what one thread has cancelled, suspended or moved stays
-  /// so, however many ticks another thread runs meanwhile.
-  @Test func noTickWithJitterUndoesWhatAnotherThreadDecides() async throws {
-    let queue = try TimerQueue()
-    let schedule = try Schedule.every(.microseconds(20), jitter: .microseconds(5))
-    let hourly = try Schedule.every(.seconds(3600))
-    for round in 0..<3000 {
-      let timer = try queue.schedule(schedule) { _ in }
-      if round % 8 == 0 { try await Task.sleep(for: .microseconds(round % 200)) }
-      switch round % 3 {
-      case 0:
-        timer.cancel()
-        #expect(timer.state == .cancelled)
-      case 1:
-        timer.suspend()
-        #expect(timer.state == .suspended)
-      default:
-        try timer.reschedule(hourly)
-        #expect(timer.nextDeadline.map { $0 > queue.now.advanced(by: .seconds(3000)) } == true)
-      }
-      let generation = timer.generation
-      if round % 16 == 0 { try await Task.sleep(for: .microseconds(100)) }
-      #expect(timer.generation == generation && timer.state == [.cancelled, .suspended, .running][round % 3])
-    }
-  }
-
-  @Test func theSeedOfAQueueDecidesWhenTicksWithJitterCome() throws {
+  /// What jitter does: `jitter.c`.
+  @Test func jitterIsGivenByAScheduleAndRepeatsWithTheSeedOfTheQueue() throws {
     func ticks(_ queue: VirtualTimerQueue) throws -> [TimerInstant] {
       let ticks = Log<TimerInstant>()
       let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(10))) { ticks.add($0.actual) }
@@ -159,6 +107,12 @@ import Testing
     let first = try ticks(VirtualTimerQueue(seed: 1))
     #expect(try first.count == 100 && first == ticks(VirtualTimerQueue(seed: 1)))
     #expect(try first != ticks(VirtualTimerQueue(seed: 2)))
+    for jitter in [Duration.seconds(-1), .nanoseconds(1_000_000_001)] {
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), jitter: jitter) }
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), from: queue.now, jitter: jitter) }
+    }
+    let whole = try Schedule.every(.seconds(1), jitter: .seconds(1))
+    #expect(whole.longestJitter == .seconds(1) && "\(whole)" == "every 1.0 seconds, jitter 1.0 seconds")
   }
 
   @Test func aBackoffKeepsItsBoundsAndRepeatsWithItsGenerator() {
@@ -261,25 +215,7 @@ import Testing
     #expect(await soon { seen.value == 8000 })
   }
 
-  // MARK: Exactness
-
-  @Test func advanceLetsEverythingGoOnAtEachInstant() async throws {
-    let (clock, log) = (clock, log)
-    let tasks = (1...3).map { number in
-      Task {
-        for round in 1...3 {
-          try await clock.sleep(for: .seconds(1))
-          for _ in 0..<number { await Task.yield() }
-          log.add("\(number).\(round) at \(clock.now.nanoseconds / 1_000_000_000)")
-        }
-      }
-    }
-    try await queue.advance(by: .seconds(2))
-    #expect(log.take().sorted() == ["1.1 at 1", "1.2 at 2", "2.1 at 1", "2.2 at 2", "3.1 at 1", "3.2 at 2"])
-    try await queue.run()
-    for task in tasks { try await task.value }
-    #expect(log.take().sorted() == ["1.3 at 3", "2.3 at 3", "3.3 at 3"] && now == 3000)
-  }
+  // MARK: Virtual time
 
   @Test func runEndsWithItsTaskAndTimeNeverStandsStillForEver() async throws {
     let timer = try queue.schedule(every: .seconds(1)) { tick in
@@ -297,40 +233,6 @@ import Testing
     let again = try queue.schedule(after: .zero) { tick in _ = try? tick.timer.restart(.once(after: .zero)) }
     await #expect(throws: ChimeError.limit) { try await queue.advance(by: .zero) }
     again.invalidate()
-  }
-
-  @Test func anActorOnAVirtualSerialQueueHasItsTimers() async throws {
-    let queue = try SerialTimerQueue(virtual: .seconds(1), label: "actor")
-    let heart = Heart(queue)
-    try await heart.begin()
-    try await queue.untilArmed()
-    try await queue.advance(by: .seconds(3))
-    #expect(await heart.beats == 3)
-    try queue.jump(by: .seconds(5))
-    #expect(await heart.beats == 3)
-    try await queue.advance(by: .zero)
-    #expect(await heart.beats == 4)
-    await heart.end()
-    try await queue.run()
-    #expect(throws: ChimeError.invalidArgument) { try SerialTimerQueue(virtual: .seconds(-1)) }
-    let real = try SerialTimerQueue()
-    await #expect(throws: ChimeError.unsupported) { try await real.advance(by: .zero) }
-  }
-
-  actor Heart {
-    private let queue: SerialTimerQueue
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
-    private(set) var beats = 0
-    private var timer: ChimeTimer?
-
-    init(_ queue: SerialTimerQueue) { self.queue = queue }
-
-    func begin() throws {
-      timer = try queue.schedule(every: .seconds(1), target: self) { heart, _ in heart.assumeIsolated { $0.beats += 1 }
-      }
-    }
-
-    func end() { timer = nil }
   }
 
   // MARK: Diagnostics

@@ -148,14 +148,6 @@ import Testing
     #expect(await iterator.next()?.scheduled == queue.now && ticks.timer.state == .finished)
   }
 
-  @Test func theEndOfTheQueueEndsTheSequence() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1)))
-    let task = Task { for await _ in ticks {} }
-    await Task.yield()
-    try queue.shutdown()
-    await task.value
-  }
-
   @Test func droppingTheSequenceStopsItsTimer() throws {
     var ticks: Ticks? = try queue.ticks(.every(.seconds(3600)))
     #expect(ticks != nil && queue.nextDeadline != nil)

@@ -142,8 +142,9 @@ import Testing
     let queue = try VirtualTimerQueue()
     let target = Counted(Counter())
     let calls: [() throws -> Void] = [
-      { _ = try queue.schedule(every: .zero) { _ in } },
-      { _ = try queue.schedule(after: .seconds(-1)) { _ in } },
+      { _ = try queue.schedule(after: .zero, every: .zero) { _ in } },
+      { _ = try queue.schedule(at: queue.now, every: .zero) { _ in } },
+      { _ = try queue.schedule(at: queue.now, every: .seconds(-1)) { _ in } },
       { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1)) { _ in } },
       { try queue.advanceTimers(by: .seconds(-1)) },
       { _ = try queue.schedule(every: .zero, target: target) { _, _ in } },
@@ -177,31 +178,6 @@ import Testing
     let timer = try queue.schedule(every: .microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
     try queue.run(untilStopped: true)
     #expect(ticks.value == 3 && timer.state == .running && queue.fileDescriptor != nil)
-  }
-
-  @Test @MainActor func aMainTimerQueueTakesHandlersOfTheMainActor() throws {
-    let queue = try MainTimerQueue(virtual: .zero)
-    let calls = Log<String>()
-    let timers = [
-      try queue.schedule(after: .seconds(1)) { _ in calls.add("after") },
-      try queue.schedule(.once(at: queue.now + .seconds(2))) { _ in calls.add("start") },
-      try queue.schedule(after: .seconds(3), target: calls) { calls, _ in calls.add("target") },
-    ]
-    try queue.perform(after: .seconds(4)) { calls.add("once") }
-    let idle = try queue.makeTimer(registrationHandler: { calls.add("registered") }) { _ in calls.add("made") }
-    try idle.restart(.once(after: .milliseconds(4500)))
-    let at = try queue.schedule(at: queue.now + .milliseconds(4800)) { _ in calls.add("at") }
-    let countdown = try Countdown(from: .seconds(10), every: .seconds(5), on: queue) { calls.add("\($0)") }
-    try queue.advanceTimers(by: .seconds(10))
-    #expect(
-      calls.all == [
-        "registered", "after", "start", "target", "once", "made", "at", "5.0 seconds", "0.0 seconds",
-      ])
-    #expect(queue.statistics?.timers == 6 && queue.dump.contains("finished") && at.state == .finished)
-    #expect("\(queue)".hasPrefix("MainTimerQueue(on virtual time"))
-    #expect(queue.clock.now == queue.now)
-    #expect(try queue.shutdown() == .done)
-    #expect(timers.allSatisfy { $0.state == .cancelled } && countdown.hasEnded)
   }
 
   /// What each state is explained by: `explain.c`.

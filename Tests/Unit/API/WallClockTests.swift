@@ -24,17 +24,6 @@ import Testing
     return ticks.take()
   }
 
-  @Test func aRepeatingScheduleCoalescesForwardAndGoesOnAtTheNextPointOfItsGridBackward() throws {
-    let timer = try queue.schedule(at: first, every: .seconds(3600)) { [ticks] in ticks.add($0) }
-    let forward = try due(afterStep: hour * 5 + hour / 2)
-    #expect(forward.map(\.missed) == [4] && forward.map(\.scheduled) == [first + hour * 4])
-    #expect(timer.nextDeadline == first + hour * 5)
-    #expect(try due(afterStep: hour * -10).isEmpty)
-    let next = try #require(timer.nextDeadline)
-    #expect((next.nanoseconds - first.nanoseconds) % hour.nanoseconds == 0)
-    #expect(next > queue.now && next <= queue.now + hour)
-  }
-
   @Test func aDeadlineStaysWhatItIsOfASuspendedTimerToo() throws {
     let timer = try queue.schedule(at: first) { [ticks] in ticks.add($0) }
     #expect(try due(afterStep: hour * -1).isEmpty && timer.nextDeadline == first)

@@ -23,21 +23,6 @@ extension TimerInstant {
 }
 
 let scenarios: [Scenario] = [
-  Scenario(name: "three tasks sleep, and wake together", expected: ["a 1000", "b 1000", "c 1000"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
-    let tasks = ["a", "b", "c"].map { name in
-      Task {
-        try await clock.sleep(for: .seconds(1))
-        log.add("\(name) \(clock.now.milliseconds)")
-      }
-    }
-    try await queue.advance(by: .seconds(1))
-    defer { for task in tasks { task.cancel() } }
-    return log.sorted
-  },
-
   Scenario(name: "a task sleeps ten times in one advance", expected: (1...10).map { "\($0) at \($0 * 100)" }) {
     let queue = try VirtualTimerQueue()
     let clock = queue.clock
@@ -70,19 +55,6 @@ let scenarios: [Scenario] = [
     return log.sorted
   },
 
-  Scenario(name: "untilArmed counts sleepers", expected: ["3 sleep", "done"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
-    let tasks = (1...3).map { number in Task { try await clock.sleep(for: .seconds(number)) } }
-    try await queue.untilArmed(count: 3)
-    log.add("\(queue.statistics?.running ?? 0) sleep")
-    try await queue.run()
-    for task in tasks { try await task.value }
-    log.add("done")
-    return log.all
-  },
-
   Scenario(name: "actors hand work to each other", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
     let queue = try VirtualTimerQueue()
     let log = Log()
@@ -101,18 +73,6 @@ let scenarios: [Scenario] = [
     try await queue.advance(by: .milliseconds(300))
     defer { task.cancel() }
     return log.sorted
-  },
-
-  Scenario(name: "an actor's timer by schedule(every:on:)", expected: ["1 at 10", "2 at 20", "3 at 30"]) {
-    let queue = try VirtualTimerQueue()
-    let log = Log()
-    let counter = Numbers(log)
-    let timer = try queue.schedule(every: .milliseconds(10), on: counter) { counter, tick in
-      counter.next(at: tick.scheduled.milliseconds)
-    }
-    try await queue.advance(by: .milliseconds(30))
-    timer.invalidate()
-    return log.all
   },
 
   Scenario(name: "the main actor", expected: ["start 0", "tick 100", "slept 150", "tick 200"]) {
@@ -235,16 +195,6 @@ actor Heart {
   private func beat() {
     beats += 1
     log.add("beat \(beats)")
-  }
-}
-
-actor Numbers {
-  private let log: Log
-  private var number = 0
-  init(_ log: Log) { self.log = log }
-  func next(at time: Int64) {
-    number += 1
-    log.add("\(number) at \(time)")
   }
 }
 

@@ -26,8 +26,6 @@ let taskScenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "main actor, 20 yields", expected: ["1000", "2000", "3000"]) { try await mainActorThatYields(20) },
-
   Scenario(name: "main actor, 150 yields", expected: ["1000", "2000", "3000"]) { try await mainActorThatYields(150) },
 
   Scenario(name: "main actor and tasks by turns", expected: ["1 at 10", "2 at 20", "3 at 30", "4 at 40", "5 at 50"]) {
@@ -68,25 +66,6 @@ let taskScenarios: [Scenario] = [
     try await queue.run()
     try await producer.value
     await consumer.value
-    return log.all
-  },
-
-  Scenario(name: "retry", expected: ["try 1 at 0", "try 2 at 100", "try 3 at 300", "got 3 at 300"]) {
-    struct Refused: Error {}
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
-    let task = Task {
-      let backoff = Backoff(from: .milliseconds(100), factor: 2, jitter: 0)
-      let value = try await queue.retry(attempts: 5, backoff: backoff) {
-        log.add("try \($0) at \(clock.now.milliseconds)")
-        if $0 < 3 { throw Refused() }
-        return $0
-      }
-      log.add("got \(value) at \(clock.now.milliseconds)")
-    }
-    try await queue.run()
-    try await task.value
     return log.all
   },
 
