@@ -62,18 +62,6 @@ HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
   }
 }
 
-/* [3]: by plain stores, from its second timer on. Nobody else looks for what is due. */
-HOST_TEST(the_thread_of_a_bound_queue_postpones_without_a_tick_in_between, CHIME_QUEUE_BOUND) {
-  probe_after(t, queue, "first", CHIME_HOUR);
-  probe *p = probe_new(t, queue, "a");
-  REQUIRE_OK(chime_timer_after(queue, CHIME_MICROSECOND, probe_handler, p, NULL, &p->timer));
-  int64_t deadline = deadline_of(t, p->timer);
-  for (int i = 0; i < 1000; i++) EXPECT_OK(chime_timer_postpone_until(p->timer, deadline += CHIME_MICROSECOND));
-  EXPECT_EQ(deadline_of(t, p->timer), deadline);
-  process_until(t, queue, &p->ticks, 1);
-  EXPECT_EQ(p->last.scheduled_ns, deadline);
-}
-
 enum { RELEASE = 7, RESTART_UNTIL, CHANGES };
 
 static chime_status change(int64_t kind, chime_timer_t timer, int64_t deadline) {

@@ -166,53 +166,56 @@ TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_th
   EXPECT(merged_by(c) >= ticks - 2 * multiples(unit, c->first, last));
 }
 
-/* ---- Timers that end soon --------------------------------------------------------------------------------------- */
+/* ---- Timers that have ended ------------------------------------------------------------------------------------- */
 
 /*
- * [13] As requests have them, whose timeouts are cancelled. They may cost one pass at the time at which they were due. A
- * pass that was still under way when the others were counted makes another round necessary.
+ * Whether in one of twenty rounds no pass came after that many calls of `end`, until ticks of another queue did that were
+ * due later. A pass that was still under way when the others were counted makes another round necessary.
  */
-TESTS_ON(timers_that_have_ended_bring_no_pass_before_they_were_due) {
+static void expect_no_later_pass(csuite *t, chime_queue_t queue, void (*end)(probe *p, int round), int64_t delay_ns) {
   chime_queue_t other = csuite_queue(t, SERIAL);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  uint64_t before, after = 0;
-  options.handler = probe_handler;
-  for (int round = 0; round < 20; round++) {
-    for (int i = 0; i < 1000; i++) {
-      chime_timer_t timer = 0;
-      EXPECT_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), &timer));
-      EXPECT_OK(chime_timer_cancel(timer));
-      EXPECT_OK(chime_timer_release(timer));
-    }
+  probe *p = probe_idle(t, queue, NULL);
+  uint64_t before = 0, after = 1;
+  for (int round = 0; round < 20 && before != after; round++) {
+    end(p, round);
     before = stats_of(t, queue).passes;
-    let_later_ticks_come(t, other, 50 * CHIME_MILLISECOND);
+    let_later_ticks_come(t, other, delay_ns);
     after = stats_of(t, queue).passes;
-    if (after == before) return;
   }
   EXPECT_EQ(after, before);
+}
+
+/* As requests have them, whose timeouts are cancelled. */
+static void cancel_a_thousand(probe *p, int round) {
+  csuite *t = p->t;
+  (void)round;
+  for (int i = 0; i < 1000; i++) {
+    chime_timer_t timer = 0;
+    EXPECT_OK(chime_timer_start(p->queue, &TIMER_OPTIONS(.handler = ignore_tick), AFTER(CHIME_HOUR), &timer));
+    EXPECT_OK(chime_timer_cancel(timer));
+    EXPECT_OK(chime_timer_release(timer));
+  }
+}
+
+/* [13] They may cost one pass at the time at which they were due. */
+TESTS_ON(timers_that_have_ended_bring_no_pass_before_they_were_due) {
+  expect_no_later_pass(t, queue, cancel_a_thousand, 50 * CHIME_MILLISECOND);
 }
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_serial_queue, SERIAL)
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_precise_queue, PRECISE)
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_dispatch_queue, DISPATCH)
 
+static void finish_and_fire(probe *p, int round) {
+  csuite *t = p->t;
+  EXPECT_OK(chime_timer_activate(p->timer, &SCHEDULE(.interval_ns = 100 * CHIME_MILLISECOND, .tick_limit = 1)));
+  EXPECT(await(&p->ticks, 2 * round + 1));
+  EXPECT(!CHIME_FAILED(chime_timer_fire(p->timer)));
+  EXPECT(await(&p->ticks, 2 * round + 2));
+}
+
 /* [13] A repeating timer that has finished is due no more, whatever is asked of it. */
 TESTS_ON(a_finished_timer_that_is_fired_brings_no_later_pass) {
-  chime_queue_t other = csuite_queue(t, SERIAL);
-  probe *p = probe_idle(t, queue, NULL);
-  chime_schedule once = *EVERY(0, 100 * CHIME_MILLISECOND);
-  uint64_t before, after = 0;
-  once.tick_limit = 1;
-  for (int round = 0; round < 20; round++) {
-    EXPECT_OK(chime_timer_activate(p->timer, &once));
-    EXPECT(await(&p->ticks, 2 * round + 1));
-    EXPECT(!CHIME_FAILED(chime_timer_fire(p->timer)));
-    EXPECT(await(&p->ticks, 2 * round + 2));
-    before = stats_of(t, queue).passes;
-    let_later_ticks_come(t, other, 150 * CHIME_MILLISECOND);
-    after = stats_of(t, queue).passes;
-    if (after == before) return;
-  }
-  EXPECT_EQ(after, before);
+  expect_no_later_pass(t, queue, finish_and_fire, 150 * CHIME_MILLISECOND);
 }
 TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_serial_queue, SERIAL)
 TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_concurrent_queue, CONCURRENT)
