@@ -99,6 +99,22 @@ VIRTUAL_TEST(a_postponed_tick_with_jitter_is_not_early) {
   }
 }
 
+/* From the end of the handler, which lasts 300. */
+static void take_300(csuite *t, probe *p, const chime_tick *tick) { EXPECT_OK(chime_queue_jump(p->queue, 300)); }
+
+VIRTUAL_TEST(spacing_with_jitter_counts_from_the_end_of_the_handler) {
+  const chime_schedule schedule =
+      SCHEDULE(.first_ns = PERIOD, .interval_ns = PERIOD, .jitter_ns = JITTER, .missed_policy = CHIME_MISSED_DELAY);
+  probe *p = probe_idle(t, queue, NULL);
+  p->on_tick = take_300;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  for (int i = 0; i < 50; i++) {
+    ADVANCE(deadline_of(t, p->timer) - now_of(t, queue));
+    EXPECT_EQ(load(&p->ticks), i + 1);
+    EXPECT_BETWEEN(deadline_of(t, p->timer) - now_of(t, queue), PERIOD, PERIOD + JITTER);
+  }
+}
+
 /* Never early, on any clock: the tick that comes says when it was due. */
 static void never_early(csuite *t, probe *p, const chime_tick *tick) {
   int64_t now = 0;

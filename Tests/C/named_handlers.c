@@ -1,7 +1,8 @@
 /*
  * named_handlers.c - the handlers of a timer beside its own: called after that, in the order in which their keys came,
  * each with its own context; one that was removed does not start any more, in a tick that has started neither; each
- * finalizer is called once, after the last call. Promises 6, 8, 9 and 10. (Many threads at once: storm.c.)
+ * finalizer is called once, after the last call. Promises 6, 8, 9 and 10. (What handlers, finalizers and other callbacks do to
+ * each other's keys in every combination: Tests/Model. Many threads at once: storm.c.)
  */
 #include "timeline.h"
 
@@ -23,8 +24,6 @@ TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_cam
 
 /* Their ticks are compared with the timer's own (timeline.c). */
 TIMELINE(each_handler_gets_the_same_tick_with_its_own_context, "a 10/10; a.add x; a.add y; >35; +0 | a1+2>35 x1 y1")
-TIMELINE(extra_ticks_are_for_all_handlers_registration_and_cancel_callbacks_are_not,
-         "a new full; a.add x; a.activate 10/10; +0 | a^; a.fire; +10 | a1!0 x1 a2@10 x2; a.cancel; +10 | a-")
 
 /* They belong to the timer, not to one of its lives. */
 TIMELINE(handlers_may_be_added_in_any_state_and_stay,
@@ -55,10 +54,6 @@ VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   }
 }
 
-TIMELINE(
-    a_key_belongs_to_one_timer,
-    "a 10/10; b 15/15; a.add x; b.add y as x; +15 | a1@10 x1 b1@15 y1; a.remove x; +14 | x. a2@20; +1 | a3@30 b2@30 y2")
-
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */
 
 /* It comes back as one that never was there: after the others. */
@@ -68,10 +63,6 @@ TIMELINE(a_handler_that_was_removed_between_two_ticks_is_not_called,
 TIMELINE(a_removed_handler_does_not_start_in_a_tick_that_has_started,
          "a 10/10; a.add w; a.add x; a.add y; a.add z; +10 | a1@10 w1 x1 y1 z1; "
          "a: x1 a.remove x; w: x1 a.remove y; +10 | a2@20 w2 z2 x. y.")
-
-/* Its call in this tick has returned. */
-TIMELINE(a_handler_may_remove_one_that_was_called_before_it,
-         "a 10/10; a.add x; a.add y; +10; y: x1 a.remove x; +20 | a1@10 x1 y1 a2@20 x2 y2 x. a3@30 y3")
 
 static void remove_oneself(csuite *t, probe *x, const chime_tick *tick) {
   EXPECT_STATUS(chime_timer_remove_handler(tick->timer, x->name), CHIME_RUNNING);
@@ -121,25 +112,7 @@ TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_r
   EXPECT_EQ(load(&new_x->finalized) + load(&new_z->finalized), 2);
 }
 
-/* ---- Adding inside a handler ------------------------------------------------------------------------------------- */
-
-TIMELINE(a_handler_that_the_timers_own_adds_waits_for_the_next_tick,
-         "a 10/10; a: x1 a.add x; +10; a.release | a1@10 x. a.; "
-         "b 15/15; b.add y; b: x1 b.add z; +30 | b1@25 y1 b2@40 y2 z2")
-
-/* The old one is removed, the new one came after the tick had started: neither is called for it. */
-TIMELINE(replacing_a_handler_in_the_timers_own_leaves_it_out_of_that_tick,
-         "a 10/10; a.add x; a.add y; +10; a: x1 a.add n as x; +20 | a1@10 x1 y1 a2@20 y2 x. a3@30 n3 y3")
-TIMELINE(a_handler_that_another_one_adds_waits_for_the_next_tick,
-         "a 10/10; a.add x; a.add y; x: x1 a.add z; +20 | a1@10 x1 y1 a2@20 x2 y2 z2")
-TIMELINE(a_handler_may_replace_itself, "a 10/10; a.add x; a.add y; x: a.add n as x!; +20 | a1@10 x1 y1 x. a2@20 n2 y2")
-TIMELINE(the_registration_handler_may_add_one_for_the_first_tick, "a 0 full; a^: a.add x; +0 | a^ a1@0 x1")
-
 /* ---- What handlers do to the timer ------------------------------------------------------------------------------- */
-
-TIMELINE(all_handlers_of_a_tick_run_when_one_cancels, "a 10/10; a.add x; a.add y; x: a.cancel!; +30 | a1@10 x1 y1")
-TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_queue,
-         "a 10/10; a.add x; a.add y; x: queue.release!; +30 -> SHUT_DOWN | a1@10 x1 y1 x. y. a.")
 
 /* [8] [9]: and the finalizers come after the last of them. */
 TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_timer,
@@ -164,21 +137,7 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned)
   EXPECT(load(&x->ticks) == 1 && load(&y->ticks) == 1);
 }
 
-TIMELINE(the_delay_policy_counts_from_the_end_of_the_last_handler,
-         "a new; a.add x; a.add y; x: >7; y: >7; a.activate 10/10 delay; =34 | a1@10 x1 y1 a2@34 x2 y2")
-
 /* ---- Finalizers ------------------------------------------------------------------------------------------------- */
-
-/* [8] */
-TIMELINE(
-    release_in_each_state_finalizes_the_handlers,
-    "a new; b 50; c 50; d 10; e 50; a.add i; b.add r; c.add s; d.add f; e.add c; +10 | d1@10 f1; c.suspend; e.cancel; "
-    "a is idle; a.release | i. a.; b is running; b.release | r. b.; c is suspended; c.release | s. c.; "
-    "d is finished; d.release | f. d.; e is cancelled; e.release | c. e.")
-
-/* A timer that releases itself ends its handlers, too, also those that never had a tick. */
-TIMELINE(a_timer_that_nobody_holds_takes_its_handlers_with_it,
-         "a 10 self; a: a.add x; +10 | a1@10 x. a.; b 10 self; b.add y; +10 | b1@20 y1 y. b.")
 
 static void count_in(const chime_tick *tick, void *context) { ++*(int *)context; }
 
@@ -192,13 +151,6 @@ VIRTUAL_TEST(finalizers_of_named_handlers_may_be_missing) {
     EXPECT_OK(i == 0 ? chime_timer_remove_handler(p->timer, "x") : chime_timer_release(p->timer));
   }
 }
-
-/* With no lock held: a finalizer may do to the timer what anybody may. */
-TIMELINE(a_finalizer_may_add_a_named_handler,
-         "a 10/10; a.add x; x.: a.add y, a.remove k?; a.remove x; +10 | x. a1@10 y1; "
-         "y.: a.add z; a.add w as y | y.; a.release | w. z. a.")
-TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
-         "a 10/10; a.add x; x.: a.add y -> INVALID_HANDLE, a.remove k -> INVALID_HANDLE; a.release | x. a.")
 
 /* ---- Timers with targets ----------------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ TIMELINE(the_row_of_cancelled,
          "a is cancelled; a.reschedule 20/20; a is cancelled; a due never; a.activate; a is running; "
          "b 10/10; b.cancel; b.restart 5/5; b is running; c 10/10; c.cancel; c.release | c.; +4 |")
 
-/* The same for a restart of which only the first delay or deadline is given. */
+/* The same for a restart of which only the first delay or deadline is given. (What of the schedule outlasts it: Model.) */
 TIMELINE(restart_after_starts_a_timer_in_every_state,
          "a new; a.restart_after 5; a is running; a due 5; a.restart_after 3; a due 3; a.restart_after 9; a due 9; "
          "a.suspend; a.restart_after 7; a is running; a due 7; +7 | a1@7; a is finished; a.restart_after 2; +2 | a1@9; "
@@ -40,35 +40,6 @@ TIMELINE(restart_until_starts_a_timer_in_every_state,
          "a.suspend; a.restart_until 7; a is running; a due 7; +7 | a1@7; a is finished; a.restart_until 9; +2 | a1@9; "
          "a.restart_until 12; a.cancel; a.restart_until min; a is running; +0 | a1@-9223372036854775808>9; "
          "a.restart_until max; a is running; a due never")
-
-/* It becomes the schedule's first; everything else stays. */
-TIMELINE(what_restart_after_and_until_give_is_kept,
-         "a 4 leeway 3; a.restart_after 6; a.restart; a due 6; a.restart_until 5; +1; a.restart; a due 5; a.cancel; "
-         "a.activate; a due 5; a.restart_after 6; a due 7; +1; a.restart; a due 8; +100 | a1@8")
-TIMELINE(
-    an_interval_a_limit_and_policies_outlast_a_restart_after,
-    "a 10/10 limit 3; +10 | a1@10; a.restart_after 3; a counted 0; +13 | a2@13 a3@23; a.restart_until 30; "
-    "a counted 0; +20 | a4@30 a5@40; +100 | a6@50; a is finished; a.restart_after 1; +11 | a1@144 a2@154; a.cancel; "
-    "b 10/10 delay; b.restart_after 4; b: >5; +20 | b1@158 b2@173; b.cancel; "
-    "c 10/10 remaining; c.restart_after 4; c.suspend; c left 4; c.resume; +4 | c1@182")
-
-static void go_on_with_a_leeway(csuite *t, chime_queue_t queue, int64_t interval_ns, int64_t leeway_ns) {
-  probe *p = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 500, .interval_ns = interval_ns, .leeway_ns = leeway_ns));
-  for (int i = 0; i < 2; i++) {
-    EXPECT_OK(i == 0 ? chime_timer_restart_after(p->timer, 700) : chime_timer_restart_until(p->timer, 900));
-    EXPECT_EQ(info_of(t, p->timer).interval_ns, interval_ns);
-    EXPECT_EQ(info_of(t, p->timer).leeway_ns, leeway_ns);
-  }
-}
-
-VIRTUAL_TEST(a_leeway_outlasts_a_restart_after) {
-  go_on_with_a_leeway(t, queue, 0, 0);
-  go_on_with_a_leeway(t, queue, 0, CHIME_HOUR);
-  go_on_with_a_leeway(t, queue, 1000, 999);
-}
-
-/* [17]: the sum of now and the delay. */
-TIMELINE(a_restart_after_saturates, "a 5; >10; a.restart_after 9223372036854775806; a due never")
 
 /* The column of the last tick, which finishes the timer before its handler starts. */
 TIMELINE(a_one_shot_is_finished_in_its_handler, "a 10; a: a is finished, a is busy; +10 | a1@10")

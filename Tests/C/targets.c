@@ -1,7 +1,7 @@
 /*
  * targets.c - weak targets: a handler finds its target alive for the length of the call; with the last reference the
  * target's timers end at once; each destructor is called once, after the last handler that had the object, and may call
- * anything. Promises 8, 9, 10 and 11. (Many threads at once: storm.c.)
+ * anything. Promises 8, 9, 10 and 11. (Timers in each state, and each call on them: Model. Many threads at once: storm.c.)
  */
 #include "timeline.h"
 
@@ -104,9 +104,6 @@ TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
 
 /* ---- References ------------------------------------------------------------------------------------------------- */
 
-TIMELINE(only_the_last_reference_matters,
-         "O target; a 10/10 full of O; O.retain; O.retain; O.release; O.release; +10; a is running | a^ a1@10; "
-         "O.release | O.; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
 TIMELINE(a_handler_may_release_its_own_target,
          "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 O. a-; "
          "+100; a.release | a.")
@@ -146,21 +143,6 @@ VIRTUAL_TEST(a_timer_of_a_target_that_has_gone_or_never_was_is_refused) {
 TIMELINE(a_timer_that_nobody_holds_is_released_with_its_target,
          "O target; b 50/50 self of O; c new self of O; +10; O.release; timers 0 | c. b. O.; "
          "b.cancel -> INVALID_HANDLE; c.cancel -> INVALID_HANDLE")
-
-/* No cancel handler is called: none of them moves into cancelled. */
-TIMELINE(
-    a_timer_at_rest_stays_as_it_is_and_never_runs_again,
-    "O target; a new full of O; b 5 full of O; c 50/50 full of O; +5; c.cancel; +5 | b^ c^ b1@5 c-; O.release | O.; "
-    "a is over; b is over; c is over; a.fire -> TARGET_GONE; b.fire -> TARGET_GONE; c.fire?; "
-    "b.activate -> TARGET_GONE; a.reschedule 5; a.activate -> TARGET_GONE; "
-    "a is idle; b is finished; c is cancelled; +100 |; a.release; b.release; c.release | a. b. c.")
-TIMELINE(a_fire_that_has_not_come_is_dropped, /* [7] */
-         "O target; a new full of O; b 50/50 full of O; c 50/50 full of O; d 0 full of O; +1 | b^ c^ d^ d1@0; "
-         "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | O.; +100 | b- c-")
-
-/* The target lives on, for timers of other queues. */
-TIMELINE(a_queue_may_end_before_its_timers_target,
-         "O target; a 50/50 full of O; +1 | a^; queue.shutdown | a- a.; O.retain; O.release; O.release | O.")
 
 /* In the finalizer of c, which nobody holds: the last reference has gone, some timers have not been cancelled yet. */
 TIMELINE(

@@ -13,18 +13,8 @@ TIMELINE(a_repeating_timer_ticks_on_its_grid, /* [4] */
          "a 3/10; +35 | a1@3 a2@13 a3@23 a4@33; a due 43; a is running; +7 |; +1 | a5@43")
 
 /* (chime_timer_after and _every: Model.) */
-VIRTUAL_TEST(a_repeating_timer_begins_with_its_delay) {
-  static const int64_t delays[] = {10, CHIME_FOREVER, 25, 0};
-  static const int64_t intervals[] = {10, CHIME_FOREVER, 10, 20};
-  for (int i = 0; i < 4; i++) {
-    probe *p = probe_new(t, queue, (const char *[]){"a", "b", "c", "d"}[i]);
-    EXPECT_OK(chime_timer_start(queue,
-                                &TIMER_OPTIONS(.handler = probe_handler, .context = p, .finalizer = probe_finalizer),
-                                EVERY(delays[i], intervals[i]), &p->timer));
-  }
-  ADVANCE(35);
-  EXPECT_LOG("d1@0 a1@10 a2@20 d2@20 c1@25 a3@30 c2@35");
-}
+TIMELINE(a_repeating_timer_begins_with_its_delay,
+         "a 10/10; b max/max; c 25/10; d 0/20; +35 | d1@0 a1@10 a2@20 d2@20 c1@25 a3@30 c2@35")
 
 /* ---- Missed ticks ----------------------------------------------------------------------------------------------- */
 

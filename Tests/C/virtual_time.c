@@ -83,20 +83,8 @@ static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
 }
 
 /* [17]: every period that there is was missed, and no time is left for another tick. */
-VIRTUAL_TEST(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick) {
-  probe *p = probe_idle(t, queue, "a");
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  int64_t deadline = 0;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  schedule.first_ns = INT64_MIN;
-  schedule.interval_ns = 1;
-  EXPECT_OK(chime_queue_jump(queue, INT64_MAX));
-  EXPECT_OK(chime_timer_restart(p->timer, &schedule));
-  for (int i = 0; i < 2; i++) EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_OK(chime_timer_next_deadline(p->timer, &deadline));
-  EXPECT_EQ(deadline, CHIME_FOREVER);
-}
+TIMELINE(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick,
+         ">max; a new; a.restart min/1 at; +0; +0 | a1+18446744073709551615>9223372036854775807; a due never")
 
 static int64_t left_of(csuite *t, const probe *p) {
   int64_t left = -1;

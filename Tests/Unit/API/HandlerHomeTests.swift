@@ -10,16 +10,6 @@ import Testing
 
   private final class Held: Sendable {}
 
-  /// Runs `body` on a thread of its own, and waits for it.
-  private func onAThread(_ body: @escaping @Sendable () -> Void) {
-    let ended = DispatchSemaphore(value: 0)
-    Thread.detachNewThread {
-      body()
-      ended.signal()
-    }
-    #expect(ended.wait(timeout: .now() + 30) == .success)
-  }
-
   @MainActor private func makeTimer(on queue: MainTimerQueue, _ held: Held = Held()) throws -> ChimeTimer {
     let timer = try queue.makeTimer(
       registrationHandler: { [log] in
@@ -44,7 +34,7 @@ import Testing
   @Test @MainActor func aTimerDroppedOnAnotherThreadEndsOnTheMainActor() async throws {
     let queue = try MainTimerQueue(virtual: .zero)
     let holder = Holder(try makeTimer(on: queue))
-    onAThread { holder.timer = nil }
+    onNewThreads { _ in holder.timer = nil }
     #expect(log.all == [])
     try await queue.advance(by: .zero)
     #expect(log.all == ["start", "end"])
@@ -61,7 +51,7 @@ import Testing
       let held = Held()
       left = held
       let holder = Holder(try makeTimer(on: queue, held))
-      onAThread {
+      onNewThreads { _ in
         #expect(throws: Never.self) { try queue.shutdown() }
         holder.timer = nil
       }
@@ -84,7 +74,7 @@ import Testing
       let held = Held()
       left = held
       let holder = Holder(try makeTimer(on: queue, held))
-      onAThread {
+      onNewThreads { _ in
         #expect(throws: Never.self) { try queue.shutdown(timeout: .milliseconds(20)) }
         holder.timer = nil
       }
@@ -119,12 +109,7 @@ import Testing
     let player = Player(queue, log)
     do {
       let holder = Holder(try await player.play())
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-          holder.timer = nil
-          continuation.resume()
-        }
-      }
+      try await onAThread { holder.timer = nil }
     }
     try await queue.advance(by: .zero)
     #expect(log.all == ["start", "end"])

@@ -217,6 +217,24 @@ import Testing
 
   // MARK: Virtual time
 
+  @Test func advanceLetsEverythingGoOnAtEachInstant() async throws {
+    let (clock, log) = (clock, log)
+    let tasks = (1...3).map { number in
+      Task {
+        for round in 1...3 {
+          try await clock.sleep(for: .seconds(1))
+          for _ in 0..<number { await Task.yield() }
+          log.add("\(number).\(round) at \(clock.now.nanoseconds / 1_000_000_000)")
+        }
+      }
+    }
+    try await queue.advance(by: .seconds(2))
+    #expect(log.take().sorted() == ["1.1 at 1", "1.2 at 2", "2.1 at 1", "2.2 at 2", "3.1 at 1", "3.2 at 2"])
+    try await queue.run()
+    for task in tasks { try await task.value }
+    #expect(log.take().sorted() == ["1.3 at 3", "2.3 at 3", "3.3 at 3"] && now == 3000)
+  }
+
   @Test func runEndsWithItsTaskAndTimeNeverStandsStillForEver() async throws {
     let timer = try queue.schedule(every: .seconds(1)) { tick in
       if tick.sequence == 50 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }

@@ -6,14 +6,6 @@ import Testing
 @Suite struct ReadyItemsOfThePoolTests {
   private func item(_ qos: QualityOfService) -> PoolItem { PoolItem(qos) }
 
-  @Test func itemsOfOneClassHaveTheirTurnsInOrder() {
-    var ready = ReadyItems()
-    let items = (0..<3).map { _ in item(.default) }
-    for item in items { ready.append(item, 0) }
-    for item in items { #expect(ready.popFirst() === item) }
-    #expect(ready.popFirst() == nil)
-  }
-
   /// 0.1 s longer than the highest class.
   @Test func aLowerClassWaitsLongerAndNotForEver() {
     var ready = ReadyItems()

@@ -92,83 +92,36 @@ final class BusyThreads: Sendable {
   func stop() { ends.store(true, ordering: .relaxed) }
 }
 
-// MARK: Costs
+// MARK: Others' work
 
-/// Checks that tests do not wait for each other, nor for the main thread.
-func costs() async {
-  await sideBySide()
-  await emptyQueue("idle")
+/// An advance waits neither for the main thread nor for a job that somebody else has running: the watchdog sees that it ends.
+func besideOthers() async {
   let (stopped, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
   DispatchQueue.main.async {
     stopped.signal()
     goesOn.wait()
   }
-  await Task.detached { await blocking { stopped.wait() } }.value
-  await Task.detached { await emptyQueue("waiting") }.value
-  goesOn.signal()
-  // As long as somebody else's job runs.
-  let ends = Count()
-  let busy = Task.detached { while ends.get() == 0 {} }
-  await emptyQueue("idle, and another task busy", of: 5)
-  ends.add()
-  await busy.value
-}
-
-/// Waits on a thread where nobody minds.
-private func blocking(_ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     Thread {
-      body()
+      stopped.wait()
       continuation.resume()
     }.start()
   }
+  await advanceAnEmptyQueue()
+  goesOn.signal()
+  let ends = Count()
+  let busy = Task.detached { while ends.get() == 0 {} }
+  await advanceAnEmptyQueue()
+  ends.add()
+  await busy.value
+  print("beside others: an advance has waited neither for the main thread nor for another task")
 }
 
-private func sideBySide() async {
-  let tests = (scenarios + taskScenarios).prefix(lanes)
-  @Sendable func run(_ scenario: Scenario) async {
-    if let seen = try? await Task(operation: { try await scenario.run() }).value, seen == scenario.expected { return }
-    failures.add()
-  }
-  var (serial, together) = (Duration.seconds(1000), Duration.seconds(1000))
-  for _ in 0..<10 {
-    let start = ContinuousClock.now
-    for test in tests { await run(test) }
-    let middle = ContinuousClock.now
-    await withTaskGroup(of: Void.self) { group in
-      for test in tests { group.addTask { await run(test) } }
-    }
-    serial = min(serial, middle - start)
-    together = min(together, .now - middle)
-    ended.add()
-  }
-  print("\(tests.count) tests: one after the other \(serial), side by side \(together)")
-  if together > serial * 2 {
-    print("that is more than twice")
-    failures.add()
-  }
-}
-
-/// Time of an advance of a queue without timers: the median of many.
-private func emptyQueue(_ name: String, of times: Int = 101) async {
-  let test = Task {
-    let queue = try VirtualTimerQueue()
-    var taken: [Duration] = []
-    for _ in 0..<times {
-      let start = ContinuousClock.now
-      try await queue.advance(by: .seconds(1))
-      taken.append(.now - start)
-      ended.add()
-    }
-    let median = taken.sorted()[times / 2]
-    print("an advance of an empty queue, main thread \(name): \(median)")
-    if median >= .milliseconds(1) {
-      print("that is a millisecond or more")
-      failures.add()
-    }
-  }
+private func advanceAnEmptyQueue() async {
+  let test = Task { try await VirtualTimerQueue().advance(by: .seconds(1)) }
   if case .failure(let error) = await test.result {
-    print("\(error)")
+    print("an advance beside others: \(error)")
     failures.add()
   }
+  ended.add()
 }

@@ -8,8 +8,8 @@ import Foundation
 //     VirtualTime [COUNT [MODE [SCENARIO]]]
 //
 // The modes: `serial`, one test after the other; `side` by side in twenties, as Swift Testing runs them; `mixed`, twenty
-// different ones side by side; `busy`, serial and mixed beside three threads that take all they get; `costs`, what side by
-// side takes of what serial takes, and how long an advance of an empty queue takes. `all` is the default.
+// different ones side by side; `busy`, serial and mixed beside three threads that take all they get; `others`, an advance while
+// the main thread waits, and while another task runs. `all` is the default.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let count = arguments.first.flatMap { Int($0) } ?? 300
@@ -32,6 +32,6 @@ if mode == "busy" || mode == "all" {
   await report("mixed beside busy loops", all, lanes: lanes)
   busy.stop()
 }
-if mode == "costs" || mode == "all" { await costs() }
+if mode == "others" || mode == "all" { await besideOthers() }
 fflush(nil)
 if failures.get() > 0 { exit(1) }
