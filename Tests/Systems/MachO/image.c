@@ -3,14 +3,13 @@
  * bound to the shims or to glibc; its own addresses, moved; the names it exports, put where entries.S leads; its
  * initialisers, run. So libchime.so here is that dylib, and a program of Linux that is linked with it runs Apple's code.
  *
- * CHIME_DYLIB names the file. CHIME_SHIM_TALKS has it tell what is bound to what, and what the shims are asked.
+ * CHIME_DYLIB names the file.
  */
 #define _GNU_SOURCE
 #include "shims.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,16 +65,6 @@ size_t image_bytes;
 char image_path[500];
 static const char *file;
 
-void say(const char *format, ...) {
-  static int talks = -1;
-  va_list list;
-  if (talks < 0) talks = getenv("CHIME_SHIM_TALKS") != NULL;
-  if (!talks) return;
-  va_start(list, format);
-  vfprintf(stderr, format, list);
-  va_end(list);
-}
-
 static void require(int condition, const char *what, const char *name) {
   if (condition) return;
   fprintf(stderr, "loading %s: %s%s\n", image_path, what, name);
@@ -104,13 +93,16 @@ static const void *unbound(const char *name) {
   code[3] = 0xd503201f; /* nop */
   memcpy(code + 4, data, sizeof data);
   __builtin___clear_cache((char *)code, (char *)(code + WORDS));
-  say("nothing for %s\n", name);
   return code;
 }
 
+/* A function's name has an underscore in front there. Where there is no shim, glibc's own is as good. */
 static const void *find(const char *name) {
-  const void *found = find_shim(name);
-  if (found == NULL && (found = dlsym(RTLD_DEFAULT, name + 1)) != NULL) say("glibc's %s\n", name + 1);
+  char shim[200];
+  const void *found;
+  snprintf(shim, sizeof shim, "s%s", name);
+  found = dlsym(RTLD_DEFAULT, shim);
+  if (found == NULL) found = dlsym(RTLD_DEFAULT, name + 1);
   return found != NULL ? found : unbound(name);
 }
 
@@ -232,5 +224,4 @@ __attribute__((constructor)) static void load(void) {
     memcpy(&offset, image_base + initialisers->address + 4 * i, 4);
     ((void (*)(void))(uintptr_t)(image_base + offset))();
   }
-  say("%s lies at %p\n", image_path, (void *)image_base);
 }

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(default)
+
 /* <sys/event.h> */
 typedef struct kevent64 {
   uint64_t ident;
@@ -79,7 +81,7 @@ static void close_in_child(void) {
   }
 }
 
-int shim_kqueue(void) {
+int s_kqueue(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   extern void shim_watch_forks(void);
   sigset_t before;
@@ -95,7 +97,7 @@ int shim_kqueue(void) {
 
 void shim_watch_forks(void) { pthread_atfork(NULL, NULL, close_in_child); }
 
-int shim_close(int file) {
+int s_close(int file) {
   sigset_t before;
   if (file >= 0 && file < MOST_FILES && queues[file] != NULL) {
     enter(&before);
@@ -204,8 +206,8 @@ static int take(int file, kevent64 *events, int room, unsigned flags, const stru
   return taken;
 }
 
-int shim_kevent64(int file, const kevent64 *changes, int change_count, kevent64 *events, int event_count,
-                  unsigned flags, const void *timeout) {
+int s_kevent64(int file, const kevent64 *changes, int change_count, kevent64 *events, int event_count, unsigned flags,
+               const void *timeout) {
   int told = 0;
   sigset_t before;
   enter(&before);
@@ -224,3 +226,5 @@ int shim_kevent64(int file, const kevent64 *changes, int change_count, kevent64 
   leave(&before);
   return told > 0 || event_count == 0 ? told : take(file, events, event_count, flags, timeout);
 }
+
+#pragma GCC visibility pop

@@ -1,7 +1,9 @@
 /*
  * shims.c - functions of libSystem for a process of Linux on arm64, where glibc's differ by a name, a number, a structure or
- * the way in which arguments are passed. What only a Mac can do (a priority, a notification of notify(3)) is noted and done
- * by nobody.
+ * the way in which arguments are passed. What only a Mac can do (a priority, a notification of notify(3)) is done by
+ * nobody.
+ *
+ * The shim of a function NAME is s_NAME: image.c finds it by that name.
  */
 #define _GNU_SOURCE
 #include "shims.h"
@@ -19,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(default)
+
 /* ---- Time ------------------------------------------------------------------------------------------------------- */
 
 enum { NUMERATOR = 125, DENOMINATOR = 3 };
@@ -26,7 +30,7 @@ enum { NUMERATOR = 125, DENOMINATOR = 3 };
 uint64_t ticks_of(uint64_t nanoseconds) { return (uint64_t)((unsigned __int128)nanoseconds * DENOMINATOR / NUMERATOR); }
 uint64_t nanoseconds_of(uint64_t ticks) { return (uint64_t)((unsigned __int128)ticks * NUMERATOR / DENOMINATOR); }
 
-static int s_mach_timebase_info(uint32_t *base) {
+int s_mach_timebase_info(uint32_t *base) {
   base[0] = NUMERATOR;
   base[1] = DENOMINATOR;
   return 0;
@@ -34,7 +38,7 @@ static int s_mach_timebase_info(uint32_t *base) {
 
 /* In whole ticks; the time of day in whole microseconds. 8: CLOCK_UPTIME_RAW, 4: CLOCK_MONOTONIC_RAW, 0: CLOCK_REALTIME. Any
    other is none that Chime should ask for. */
-static uint64_t s_clock_gettime_nsec_np(int clock) {
+uint64_t s_clock_gettime_nsec_np(int clock) {
   struct timespec time;
   uint64_t nanoseconds;
   if (clock != 8 && clock != 4 && clock != 0) abort();
@@ -43,7 +47,7 @@ static uint64_t s_clock_gettime_nsec_np(int clock) {
   return clock == 0 ? nanoseconds / 1000 * 1000 : nanoseconds_of(ticks_of(nanoseconds));
 }
 
-static int s_mach_wait_until(uint64_t ticks) {
+int s_mach_wait_until(uint64_t ticks) {
   uint64_t nanoseconds = nanoseconds_of(ticks) + 1;
   struct timespec time = {(time_t)(nanoseconds / 1000000000u), (long)(nanoseconds % 1000000000u)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) {}
@@ -52,16 +56,15 @@ static int s_mach_wait_until(uint64_t ticks) {
 
 /* A step of the wall clock never comes; whoever waits for one waits for this end of a pipe. */
 static int other_ends[65536];
-static uint32_t s_notify_register_file_descriptor(const char *name, int *file, int flags, int *token) {
+uint32_t s_notify_register_file_descriptor(const char *name, int *file, int flags, int *token) {
   int ends[2];
-  say("notify %s, flags %d\n", name, flags);
   if (strcmp(name, "com.apple.system.clock_set") != 0 || pipe(ends) != 0) return 1;
   *file = ends[0];
   *token = ends[0];
   other_ends[ends[0]] = ends[1];
   return 0;
 }
-static uint32_t s_notify_cancel(int token) {
+uint32_t s_notify_cancel(int token) {
   close(token);
   close(other_ends[token]);
   return 0;
@@ -69,11 +72,11 @@ static uint32_t s_notify_cancel(int token) {
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
-static int s_pthread_cond_init(pthread_cond_t *condition, const void *attributes) {
+int s_pthread_cond_init(pthread_cond_t *condition, const void *attributes) {
   return attributes == NULL ? pthread_cond_init(condition, NULL) : EINVAL;
 }
-static int s_pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                                const struct timespec *distance) {
+int s_pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                         const struct timespec *distance) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   time.tv_sec += distance->tv_sec;
@@ -81,48 +84,35 @@ static int s_pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthre
   if (time.tv_nsec >= 1000000000) time.tv_nsec -= 1000000000, time.tv_sec++;
   return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &time);
 }
-static int s_pthread_attr_setdetachstate(pthread_attr_t *attributes, int state) {
+int s_pthread_attr_setdetachstate(pthread_attr_t *attributes, int state) {
   return pthread_attr_setdetachstate(attributes, state == 2 ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
 }
-static int s_pthread_setcancelstate(int state, int *old) {
+int s_pthread_setcancelstate(int state, int *old) {
   int before, error = pthread_setcancelstate(state != 0 ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, &before);
   if (old != NULL) *old = before == PTHREAD_CANCEL_ENABLE;
   return error;
 }
-static int s_pthread_setcanceltype(int type, int *old) {
+int s_pthread_setcanceltype(int type, int *old) {
   int before, error = pthread_setcanceltype(type != 0 ? PTHREAD_CANCEL_DEFERRED : PTHREAD_CANCEL_ASYNCHRONOUS, &before);
   if (old != NULL) *old = before == PTHREAD_CANCEL_DEFERRED ? 2 : 0;
   return error;
 }
-static int s_pthread_threadid_np(pthread_t thread, uint64_t *number) {
-  (void)thread; /* NULL: the calling one */
+int s_pthread_threadid_np(pthread_t thread, uint64_t *number) {
   *number = (uint64_t)gettid();
   return 0;
 }
-static int s_pthread_key_create(uint64_t *key, void (*destructor)(void *)) {
+int s_pthread_key_create(uint64_t *key, void (*destructor)(void *)) {
   pthread_key_t made;
   int error = pthread_key_create(&made, destructor);
   *key = made;
   return error;
 }
-static int s_pthread_setspecific(uint64_t key, const void *value) {
-  return pthread_setspecific((pthread_key_t)key, value);
-}
-static int s_pthread_main_np(void) { return gettid() == getpid(); }
-static int s_pthread_setname_np(const char *name) { return pthread_setname_np(pthread_self(), name); }
-static unsigned s_pthread_mach_thread_np(pthread_t thread) {
-  (void)thread;
-  return 7;
-}
-static int s_thread_policy_set(unsigned thread, unsigned flavour, const uint32_t *words, unsigned count) {
-  (void)thread;
-  say("thread_policy_set: flavour %u, %u words, the first %u\n", flavour, count, words[0]);
-  return 0;
-}
-static int s_pthread_set_qos_class_self_np(unsigned class, int priority) {
-  say("pthread_set_qos_class_self_np: 0x%x, %d\n", class, priority);
-  return 0;
-}
+int s_pthread_setspecific(uint64_t key, const void *value) { return pthread_setspecific((pthread_key_t)key, value); }
+int s_pthread_main_np(void) { return gettid() == getpid(); }
+int s_pthread_setname_np(const char *name) { return pthread_setname_np(pthread_self(), name); }
+unsigned s_pthread_mach_thread_np(pthread_t thread) { return 7; }
+int s_thread_policy_set(unsigned thread, unsigned flavour, const uint32_t *words, unsigned count) { return 0; }
+int s_pthread_set_qos_class_self_np(unsigned class, int priority) { return 0; }
 
 /*
  * What <pthread.h> tells of a thread there: a signature, and its cleanup functions. pthread_exit calls those, once all signals
@@ -137,9 +127,9 @@ static _Thread_local struct {
   long signature;
   struct handler *cleanup_stack;
 } thread;
-static void *s_pthread_self(void) { return &thread; }
+void *s_pthread_self(void) { return &thread; }
 
-__attribute__((noreturn, visibility("default"))) void pthread_exit(void *result) {
+__attribute__((noreturn)) void pthread_exit(void *result) {
   __attribute__((noreturn)) void (*next)(void *);
   sigset_t all;
   struct handler *handler;
@@ -155,11 +145,11 @@ __attribute__((noreturn, visibility("default"))) void pthread_exit(void *result)
 }
 
 /* A set of signals is 32 bits. Chime asks for all of them, or for what there was. */
-static int s_sigfillset(uint32_t *set) {
+int s_sigfillset(uint32_t *set) {
   *set = ~0u;
   return 0;
 }
-static int s_pthread_sigmask(int how, const uint32_t *set, uint32_t *old) {
+int s_pthread_sigmask(int how, const uint32_t *set, uint32_t *old) {
   static _Thread_local uint32_t mask;
   static _Thread_local sigset_t before;
   sigset_t all;
@@ -179,23 +169,23 @@ static int s_pthread_sigmask(int how, const uint32_t *set, uint32_t *old) {
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
 static char zone;
-static void *s_malloc_default_zone(void) { return &zone; }
-static void *s_malloc_zone_malloc(const char *of, size_t bytes) { return of == &zone ? malloc(bytes) : NULL; }
-static void *s_malloc_zone_memalign(const char *of, size_t alignment, size_t bytes) {
+void *s_malloc_default_zone(void) { return &zone; }
+void *s_malloc_zone_malloc(const char *of, size_t bytes) { return of == &zone ? malloc(bytes) : NULL; }
+void *s_malloc_zone_memalign(const char *of, size_t alignment, size_t bytes) {
   void *memory = NULL;
   return of == &zone && posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
 }
-static void s_malloc_zone_free(const char *of, void *memory) {
+void s_malloc_zone_free(const char *of, void *memory) {
   if (of == &zone) free(memory);
 }
 /* qemu takes the advice of Linux and does not follow it: so libchime empties its pages by a handler of forks. */
-static int s_minherit(void *first, size_t bytes, int inherit) { return (void)first, (void)bytes, (void)inherit, -1; }
-static int s_getpagesize(void) { return 16384; }
-static int s_madvise(void *memory, size_t bytes, int advice) {
+int s_minherit(void *first, size_t bytes, int inherit) { return -1; }
+int s_getpagesize(void) { return 16384; }
+int s_madvise(void *memory, size_t bytes, int advice) {
   if (advice != 5 || (uintptr_t)memory % 16384 != 0) abort(); /* MADV_FREE */
   return madvise(memory, bytes, MADV_DONTNEED);
 }
-static void *s_mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
+void *s_mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
   return mmap(address, bytes, protection,
               (flags & 0x13) | (flags & 0x1000 ? MAP_ANONYMOUS : 0) | (flags & 0x40 ? MAP_NORESERVE : 0), file, offset);
 }
@@ -228,24 +218,23 @@ __attribute__((used)) int shim_fcntl(int file, int command, const uint64_t *more
   if (command < 1 || command > 4) abort(); /* F_GETFD, F_SETFD, F_GETFL, F_SETFL: the same numbers */
   return fcntl(file, command, command == 4 ? flags_for_linux(argument) : argument);
 }
-__attribute__((used)) int shim_vsnprintf(char *text, size_t bytes, const char *format, void *list) {
+__attribute__((used)) int s_vsnprintf(char *text, size_t bytes, const char *format, void *list) {
   union {
     struct linux_list fields;
     va_list list;
   } made = {.fields = {list, NULL, NULL, 0, 0}};
   return vsnprintf(text, bytes, format, made.list);
 }
-void variadic_open(void), variadic_fcntl(void), variadic_snprintf(void), tlv_bootstrap(void);
-__asm__(".text\n"
-        "variadic_open:\n  mov x2, sp\n  b shim_open\n"
-        "variadic_fcntl:\n  mov x2, sp\n  b shim_fcntl\n"
-        "variadic_snprintf:\n  mov x3, sp\n  b shim_vsnprintf\n");
+__asm__(".text\n.globl s_open, s_fcntl, s_snprintf, s__tlv_bootstrap\n"
+        "s_open:\n  mov x2, sp\n  b shim_open\n"
+        "s_fcntl:\n  mov x2, sp\n  b shim_fcntl\n"
+        "s_snprintf:\n  mov x3, sp\n  b s_vsnprintf\n");
 
 /* ---- The loaded file -------------------------------------------------------------------------------------------- */
 
 /* A thread-local variable's descriptor has its offset in the third word; this function keeps all registers but x0. */
 __attribute__((tls_model("initial-exec"), aligned(64), visibility("hidden"))) _Thread_local char thread_block[4096];
-__asm__("tlv_bootstrap:\n"
+__asm__("s__tlv_bootstrap:\n"
         "  ldr x0, [x0, #16]\n"
         "  stp x16, x17, [sp, #-16]!\n"
         "  adrp x17, :gottprel:thread_block\n  ldr x17, [x17, #:gottprel_lo12:thread_block]\n"
@@ -253,93 +242,30 @@ __asm__("tlv_bootstrap:\n"
         "  ldp x16, x17, [sp], #16\n"
         "  ret\n");
 
-static int s_dladdr(const void *address, Dl_info *info) {
+int s_dladdr(const void *address, Dl_info *info) {
   if ((const char *)address < image_base || (const char *)address >= image_base + image_bytes)
     return dladdr(address, info);
   *info = (Dl_info){image_path, image_base, NULL, NULL};
   return 1;
 }
-static void *s_dlopen(const char *path, int flags) {
-  say("dlopen of %s, flags 0x%x\n", path, (unsigned)flags);
-  return image_base;
-}
-static void *s_dlsym(void *file, const char *name) {
-  (void)file;
-  say("dlsym of %s\n", name);
-  return NULL;
-}
-static long s_sysconf(int name) {
+void *s_dlopen(const char *path, int flags) { return image_base; }
+void *s_dlsym(void *file, const char *name) { return NULL; }
+long s_sysconf(int name) {
   if (name != 58) abort(); /* _SC_NPROCESSORS_ONLN */
   return sysconf(_SC_NPROCESSORS_ONLN);
 }
-static int s_issetugid(void) { return 0; }
+int s_issetugid(void) { return 0; }
 
-extern int __xpg_strerror_r(int error, char *text, size_t bytes);
-extern unsigned __int128 __udivti3(unsigned __int128, unsigned __int128);
-/* Numbers of the system's errors stay Linux's. What is a variable there. */
-static uint64_t variables[8];
-
-static const struct {
-  const char *name;
-  const void *is;
-} shims[] = {
-#define SHIM(name) \
-  { "_" #name, s_##name }
-    SHIM(mach_timebase_info),
-    SHIM(clock_gettime_nsec_np),
-    SHIM(mach_wait_until),
-    SHIM(notify_register_file_descriptor),
-    SHIM(notify_cancel),
-    SHIM(pthread_cond_init),
-    SHIM(pthread_cond_timedwait_relative_np),
-    SHIM(pthread_attr_setdetachstate),
-    SHIM(pthread_setcancelstate),
-    SHIM(pthread_setcanceltype),
-    SHIM(pthread_threadid_np),
-    SHIM(pthread_key_create),
-    SHIM(pthread_setspecific),
-    SHIM(pthread_main_np),
-    SHIM(pthread_setname_np),
-    SHIM(pthread_mach_thread_np),
-    SHIM(thread_policy_set),
-    SHIM(pthread_set_qos_class_self_np),
-    SHIM(sigfillset),
-    SHIM(pthread_sigmask),
-    SHIM(malloc_default_zone),
-    SHIM(malloc_zone_malloc),
-    SHIM(malloc_zone_memalign),
-    SHIM(malloc_zone_free),
-    SHIM(getpagesize),
-    SHIM(minherit),
-    SHIM(madvise),
-    SHIM(mmap),
-    SHIM(dladdr),
-    SHIM(dlopen),
-    SHIM(dlsym),
-    SHIM(issetugid),
-    SHIM(sysconf),
-    SHIM(pthread_self),
-#undef SHIM
-    {"_pthread_exit", pthread_exit},
-    {"_kqueue", shim_kqueue},
-    {"_kevent64", shim_kevent64},
-    {"_close", shim_close},
-    {"_open", variadic_open},
-    {"_fcntl", variadic_fcntl},
-    {"_snprintf", variadic_snprintf},
-    {"_vsnprintf", shim_vsnprintf},
-    {"__tlv_bootstrap", tlv_bootstrap},
-    {"_strerror_r", __xpg_strerror_r},
-    {"___udivti3", __udivti3},
-    {"_pthread_atfork", pthread_atfork},
-    {"___error", __errno_location},
-    {"___stack_chk_guard", &variables[0]},
-    {"_mach_task_self_", &variables[1]},
-};
-
-const void *find_shim(const char *name) {
-  for (size_t i = 0; i < sizeof shims / sizeof *shims; i++) {
-    if (strcmp(name, shims[i].name) == 0) return shims[i].is;
-  }
-  return NULL;
+int s_strerror_r(int error, char *text, size_t bytes) {
+  extern int __xpg_strerror_r(int error, char *text, size_t bytes);
+  return __xpg_strerror_r(error, text, bytes);
 }
+/* Numbers of the system's errors stay Linux's. */
+int *s___error(void) { return &errno; }
+int s_pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void)) {
+  return pthread_atfork(before, in_parent, in_child);
+}
+unsigned __int128 s___udivti3(unsigned __int128 number, unsigned __int128 by) { return number / by; }
+uint64_t s___stack_chk_guard[4], s_mach_task_self_[4];
+
+#pragma GCC visibility pop
