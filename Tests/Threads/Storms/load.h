@@ -5,10 +5,10 @@
  * the timer's callbacks only read what the owner has put down and add what has come. `version` is a sequence lock: odd
  * while the owner changes what is to be expected, and for as long as that is not known (a handler was under way).
  */
-#ifndef LOAD_H
-#define LOAD_H
+#ifndef STORMS_LOAD_H
+#define STORMS_LOAD_H
 
-#include "harness.h"
+#include "storms.h"
 
 typedef struct place {
   csuite *t;
@@ -63,4 +63,4 @@ int entry_has_ticked(const entry *e);
 int entry_is_finalized(const entry *e);
 void entry_release(entry *e);
 
-#endif /* LOAD_H */
+#endif /* STORMS_LOAD_H */
