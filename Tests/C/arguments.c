@@ -317,7 +317,6 @@ static void try_all(world *w) {
 }
 
 /* With queues of each kind, where a call makes one; then with an idle timer, and options that have a handler alone. */
-
 OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
   static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL,    CHIME_QUEUE_HOST,    CHIME_QUEUE_SERIAL,
                                            CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE, CHIME_QUEUE_DISPATCH};
