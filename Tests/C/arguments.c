@@ -316,22 +316,28 @@ static void try_all(world *w) {
   each_place(w, A_SIZE, try_sizes, NULL);
 }
 
-/* With queues of each kind, where a call makes one; then with an idle timer, and options that have a handler alone. */
+/* With queues of each kind, where a call makes one; then with a timer in other states, and options that have a handler alone. */
 OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
   static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL,    CHIME_QUEUE_HOST,    CHIME_QUEUE_SERIAL,
                                            CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE, CHIME_QUEUE_DISPATCH};
   world *w = world_new(t);
   const chime_timer_t running = w->alive[TIMER];
-  chime_timer_t idle = 0;
+  chime_timer_t other = 0;
   for (int i = 0; i < (csuite_has_dispatch() ? 6 : 5); i++) {
     w->given.kind = kinds[i];
     try_all(w);
   }
-  EXPECT_OK(chime_timer_create(w->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &idle));
-  world_sees(w, idle);
   w->options.finalizer = NULL;
-  try_all(w);
-  EXPECT_OK(chime_timer_release(idle));
+  for (int state = CHIME_STATE_IDLE; state <= CHIME_STATE_CANCELLED; state++) {
+    if (state == CHIME_STATE_FINISHED) continue;
+    EXPECT_OK(chime_timer_create(w->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &other));
+    if (state != CHIME_STATE_IDLE) EXPECT_OK(chime_timer_activate(other, AFTER(CHIME_HOUR)));
+    if (state == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(other));
+    if (state == CHIME_STATE_CANCELLED) EXPECT_OK(chime_timer_cancel(other));
+    world_sees(w, other);
+    try_all(w);
+    EXPECT_OK(chime_timer_release(other));
+  }
   world_sees(w, running);
   world_end(w);
 }
