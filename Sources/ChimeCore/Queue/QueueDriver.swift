@@ -1,45 +1,61 @@
 /// What wakes a queue. This, and the execution context of its passes, is all that differs between kinds of queues.
 ///
-/// Only the pass arms; any other thread only wakes.
+/// Only the pass arms; any other thread only wakes. What stands behind the first four has an answer below, which holds for
+/// most kinds: a new one gives its own where the heading of a group is true of it.
 package protocol QueueDriver: AnyObject, Sendable {
   /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
   func arm(at time: Int64?)
-  /// Makes a pass of `core`, the queue, come now. Any thread.
+  /// Makes a pass of `core`, the queue, come now. Any thread, inside calls and passes: it calls nothing of the host's.
   func wake(_ core: QueueCore)
   /// Ends the driver: no pass comes any more. Called by the last pass.
   func close()
+  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence.
+  /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter)
+
+  // MARK: The passes run on a thread that the kind knows
+
+  /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
+  var isOnQueue: Bool { get }
+
+  // MARK: The passes share their thread with the host's work, or with other queues
+
+  /// What the passes share with other work of the host's; `nil` for nothing.
+  var executionContext: ExecutionContext? { get }
+  /// Whether a pass should end its slice now, for the sake of whoever runs it.
+  var shouldYield: Bool { get }
+  /// The cancellation state of the thread that runs the passes, before it called what runs them: callbacks run in that
+  /// state. `nil` if it has not changed.
+  var hostCancellation: HostCancellation? { get }
+  /// Whether the passes run on threads of libdispatch, which nobody else may cancel.
+  var borrowsThread: Bool { get }
+
+  // MARK: A waiting thread may run the queue itself
+
   /// Runs a function on the calling thread, in mutual exclusion with the passes, where that is faster than to wait for a
   /// pass; `nil`, and it has not run, where it is not.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status?
   /// Gives the queue its turn on the calling thread, which waits for it, where no thread may ever do so; false if it did
   /// not.
   func runStarvingTurn() -> Bool
-  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence.
-  /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter)
+
+  // MARK: The passes come only if somebody runs the queue
+
   /// Whether a thread may wait for a function: the passes come by themselves.
   var takesSync: Bool { get }
-  /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
-  var isOnQueue: Bool { get }
-  /// What the passes share with other work of the host's; `nil` for nothing.
-  var executionContext: ExecutionContext? { get }
-  /// The cancellation state of the thread that runs the passes, before it called what runs them: callbacks run in that
-  /// state. `nil` if it has not changed.
-  var hostCancellation: HostCancellation? { get }
-  /// Whether the passes run on threads of libdispatch, which nobody else may cancel.
-  var borrowsThread: Bool { get }
   /// Whether it is possible that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
   /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
   var hasEnded: Bool { get }
-  /// Whether the host decides when passes run.
+
+  // MARK: The host decides when passes run
+
+  /// Whether it does: host-driven queues alone.
   var isOfHost: Bool { get }
   /// Whether the calling thread may drive the queue, whether it does, and whether it was the last that did.
   var mayDrive: Bool { get }
   var isDrivingThread: Bool { get }
   var isLastThread: Bool { get }
-  /// Whether a pass should end its slice now, for the sake of whoever runs it.
-  var shouldYield: Bool { get }
 }
 
 extension QueueDriver {
