@@ -204,15 +204,27 @@ static chime_status stop_by_reschedule(chime_timer_t timer) { return chime_timer
 static chime_status stop_by_restart(chime_timer_t timer) { return chime_timer_restart(timer, AFTER(CHIME_HOUR)); }
 static chime_status stop_by_postpone(chime_timer_t timer) { return chime_timer_postpone(timer, CHIME_HOUR); }
 
-/* [7]: OK says that the one-shot has not started; it must not start any more. IGNORED says that it has. */
+/*
+ * Bare timers have a handler and a context and nothing else, and are cancelled and released by one compare-and-swap, where
+ * other timers, with their finalizers, take the long way.
+ */
+static probe *bare(csuite *t, chime_queue_t queue, probe_action on_tick) {
+  probe *p = probe_new(t, queue, NULL);
+  p->on_tick = on_tick;
+  EXPECT_OK(chime_timer_create(queue, &TIMER_OPTIONS(.handler = probe_handler, .context = p), &p->timer));
+  return p;
+}
+
+/* [7]: OK says that the one-shot has not started; it must not start any more. IGNORED says that it has. Half of
+   the rounds are of a bare timer. */
 static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
   dice d = {UINT64_C(1234567)};
   race *r = NULL;
   probe *p = NULL;
-  for (int i = 0; i < csuite_scaled(3000) && !csuite_failed(t); i++) {
+  for (int i = 0, rounds = csuite_scaled(3000); i < rounds && !csuite_failed(t); i++) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
-    if (p == NULL || stop == chime_timer_release) {
-      p = probe_idle(t, queue, NULL);
+    if (i == 0 || i == rounds / 2 || stop == chime_timer_release) {
+      p = i < rounds / 2 ? probe_idle(t, queue, NULL) : bare(t, queue, NULL);
       p->on_tick = check_not_stale;
       p->user = r = csuite_memory(t, sizeof *r);
     }
@@ -235,21 +247,6 @@ TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, s
 TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }
 TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }
 
-/* ---- Bare timers ------------------------------------------------------------------------------------------------ */
-
-/*
- * They have a handler and a context and nothing else, and are cancelled and released by one compare-and-swap, where
- * other timers, with their finalizers, take the long way.
- */
-static probe *bare(csuite *t, chime_queue_t queue, const chime_schedule *schedule, probe_action on_tick) {
-  probe *p = probe_new(t, queue, NULL);
-  chime_timer_options options = probe_options(p);
-  options.finalizer = NULL;
-  p->on_tick = on_tick;
-  EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
-  return p;
-}
-
 static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
@@ -261,37 +258,11 @@ static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *
 }
 
 TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [2] [7] */
-  probe *p = bare(t, queue, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), cancel_start_and_release_own);
+  probe *p = bare(t, queue, cancel_start_and_release_own);
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND)));
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);
   EXPECT(await(&p->returned, 1));
   EXPECT_EQ(load(&p->ticks), 1);
-}
-
-static void linger(csuite *t, probe *p, const chime_tick *tick) { spin_ns(20 * CHIME_MICROSECOND); }
-
-/* [7]: a crowd that one pass has collected, cancelled from its end while the first of it run. */
-TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
-  enum { CROWD = 64 };
-  for (int round = 0; round < csuite_scaled(20); round++) {
-    int64_t due = now_of(t, queue) + CHIME_MILLISECOND;
-    probe *crowd[CROWD];
-    int started = 0;
-    for (int i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, AT(due), linger);
-    while (started == 0 && !csuite_failed(t)) {
-      for (int i = 0; i < CROWD; i++) started += load(&crowd[i]->ticks);
-    }
-    for (int i = CROWD - 1; i >= 0; i--) {
-      crowd[i]->status = chime_timer_cancel(crowd[i]->timer);
-      EXPECT(crowd[i]->status == CHIME_OK || crowd[i]->status == CHIME_IGNORED);
-    }
-    let_later_ticks_come(t, queue, 0);
-    for (int i = 0; i < CROWD; i++) {
-      int comes = crowd[i]->status == CHIME_IGNORED;
-      EXPECT(await(&crowd[i]->returned, comes));
-      EXPECT_EQ(load(&crowd[i]->ticks), comes);
-      EXPECT_TOOK_EFFECT(chime_timer_release(crowd[i]->timer));
-    }
-  }
 }
 
 /* ---- Fairness and extremes -------------------------------------------------------------------------------------- */

@@ -110,34 +110,6 @@ HOST_TEST(a_timer_in_the_background_may_end_the_run, 0) {
   EXPECT(is_stale(p->other->timer));
 }
 
-enum { WATCHED = 40 };
-
-static void *cancel_all(void *argument) {
-  probe **probes = argument;
-  for (int i = 0; i < WATCHED; i++) {
-    csuite *t = probes[i]->t;
-    EXPECT_TOOK_EFFECT(chime_timer_cancel(probes[i]->timer));
-  }
-  return NULL;
-}
-
-/* One by one, whichever of them the run watches. */
-HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
-  probe *probes[WATCHED];
-  pthread_t thread;
-  (void)start_in_the_background(t, queue, 0, 50 * CHIME_MICROSECOND);
-  for (int i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
-  for (int round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
-    for (int i = 0; i < WATCHED; i++) {
-      REQUIRE_OK(chime_timer_activate(probes[i]->timer, AFTER((1 + i % 2) * CHIME_HOUR)));
-    }
-    REQUIRE(spawn(t, &thread, cancel_all, probes));
-    EXPECT_OK(chime_queue_run(queue, 0));
-    for (int i = 0; i < WATCHED; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
-    pthread_join(thread, NULL);
-  }
-}
-
 /* A slot that served a timer in the background serves one that is not. */
 HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
   enum { TIMERS = 200 };

@@ -67,25 +67,15 @@ VIRTUAL_TEST(a_wait_that_would_never_end_names_the_timer_whose_handler_it_is_in)
        "the queue was released or shut down by another thread, or in a callback");
 }
 
-typedef struct bound {
-  csuite *t;
-  chime_queue_t queue;
-} bound;
-
-static void *process_it(void *context) {
-  const bound *b = context;
-  csuite *t = b->t;
-  const char *sentence, *thread;
-  EXPECT_STATUS(chime_queue_process(b->queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
-  sentence = chime_last_error_detail();
+THREAD(process_it, probe, p) {
+  EXPECT_STATUS(chime_queue_process(p->queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
+  const char *sentence = chime_last_error_detail(),
+             *thread = strstr(sentence, ", which created it, and this is thread ");
   EXPECT(strncmp(sentence, "queue is bound to thread ", 25) == 0);
-  thread = strstr(sentence, ", which created it, and this is thread ");
-  if (!EXPECT(thread != NULL)) return NULL;
+  REQUIRE(thread != NULL);
   EXPECT(atol(sentence + 25) != atol(thread + 39));
-  return NULL;
 }
 
 HOST_TEST(a_bound_queue_names_its_thread_and_the_callers, CHIME_QUEUE_BOUND) {
-  bound b = {t, queue};
-  run_on_a_thread(t, process_it, &b);
+  run_on_a_thread(t, process_it, probe_new(t, queue, NULL));
 }

@@ -4,6 +4,15 @@
  */
 #include "harness.h"
 
+#define TESTS_ON_QUEUES_WITH_SYNC(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_serial_queue, SERIAL) \
+  TEST_ON(name, a_precise_queue, PRECISE) \
+  TEST_ON(name, the_main_queue, MAIN) \
+  TEST_ON(name, a_dispatch_queue, DISPATCH) \
+  TEST_ON(name, a_wrapped_serial_queue, WRAPPED_SERIAL) \
+  TESTS_ON(name)
+
 /* Actions of a function's probe, which checks that it runs alone, and of a handler that calls it. */
 static void count(csuite *t, probe *p, const chime_tick *tick) { p->number++; } /* guarded by the queue itself */
 static void call_the_other(csuite *t, probe *p, const chime_tick *tick) { probe_function(p->other); }
@@ -15,7 +24,7 @@ THREAD(sync_again_and_again, probe, f) {
   }
 }
 
-TESTS_ON(sync_and_async_exclude_the_handlers) {
+TESTS_ON_QUEUES_WITH_SYNC(sync_and_async_exclude_the_handlers) {
   enum { THREADS = 4 };
   pthread_t threads[THREADS];
   int started = 0;
@@ -31,9 +40,6 @@ TESTS_ON(sync_and_async_exclude_the_handlers) {
   EXPECT_OK(chime_queue_sync(queue, probe_function, f, CHIME_FOREVER));
   EXPECT_EQ(f->number, 2 * started * csuite_scaled(500) + load(&p->ticks) + 1); /* none was lost */
 }
-TEST_ON(sync_and_async_exclude_the_handlers, a_serial_queue, SERIAL)
-TEST_ON(sync_and_async_exclude_the_handlers, a_dispatch_queue, DISPATCH)
-TEST_ON(sync_and_async_exclude_the_handlers, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
 THREAD(put_two_and_sync_again_and_again, probe, f) {
   for (int i = 0; i < csuite_scaled(3000); i += 3) {
@@ -43,7 +49,7 @@ THREAD(put_two_and_sync_again_and_again, probe, f) {
   }
 }
 
-TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
+TESTS_ON_QUEUES_WITH_SYNC(sync_runs_after_what_its_thread_has_put_on_the_queue) {
   enum { THREADS = 3 };
   pthread_t threads[THREADS];
   int started = 0;
@@ -54,11 +60,6 @@ TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
   }
   for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }
-TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_serial_queue, SERIAL)
-TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_precise_queue, PRECISE)
-TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, the_main_queue, MAIN)
-TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_dispatch_queue, DISPATCH)
-TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
 static void sync_the_other(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_sync(p->other->queue, probe_function, p->other, p->number));
@@ -103,7 +104,7 @@ SERIAL_TEST(sync_gives_up_when_its_time_is_over_and_never_runs) {
 }
 
 /* Two others wait before and behind it. */
-TESTS_ON(what_gives_up_leaves_the_queue_at_once) {
+TESTS_ON_QUEUES_WITH_SYNC(what_gives_up_leaves_the_queue_at_once) {
   enum { CALLS = 2000 };
   probe *held = probe_held(t, queue, 0), *late = probe_new(t, queue, NULL), *p = probe_new(t, queue, NULL);
   EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));
@@ -118,10 +119,6 @@ TESTS_ON(what_gives_up_leaves_the_queue_at_once) {
   EXPECT(await(&p->ticks, 2));
   EXPECT_EQ(load(&late->ticks), 0);
 }
-TEST_ON(what_gives_up_leaves_the_queue_at_once, a_serial_queue, SERIAL)
-TEST_ON(what_gives_up_leaves_the_queue_at_once, a_precise_queue, PRECISE)
-TEST_ON(what_gives_up_leaves_the_queue_at_once, the_main_queue, MAIN)
-TEST_ON(what_gives_up_leaves_the_queue_at_once, a_dispatch_queue, DISPATCH)
 
 static void expect_turn(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_EQ(load(&p->other->ticks), p->number);

@@ -4,16 +4,12 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// The timer's word: each setter changes its own bits and leaves all others.
+/// The timer's word, where it counts, rounds, or says what others own. (What lies in its other bits: whatever runs a timer.)
 @Suite struct TimerWordTests {
   static let words: [UInt64] = {
     var random = SplitMix64(seed: 8)
     return [0, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA] + (0..<100).map { _ in random.next() }
   }()
-  static let flags = [
-    TimerWord.busyBit, TimerWord.writerBit, TimerWord.inboxBit, TimerWord.callbackPendingBit, TimerWord.enqueuedBit,
-    TimerWord.waitedBit,
-  ]
   static let code: UInt64 = 0x7
   static let generation: UInt64 = 0xFFFF_FE00
   static let postponement: UInt64 = 0xFFFF_FFFF_0000_0000
@@ -30,26 +26,6 @@ import Testing
     }
   }
 
-  @Test func theFieldsFillTheWordAndDoNotOverlap() {
-    let fields = Self.flags + [Self.code, Self.generation, Self.postponement]
-    #expect(fields.reduce(0, |) == .max)
-    #expect(fields.reduce(0) { $0 + $1.nonzeroBitCount } == 64)
-  }
-
-  @Test(arguments: TimerState.allCases) func aStateIsWrittenAndReadBack(state: TimerState) {
-    change(Self.code, by: { $0.with(state) }) { word in
-      word.state == state && word.isLive && !word.isFree && !word.isReleased && word.isRunning == (state == .running)
-        && word.isAtRest == (state != .running && state != .suspended)
-    }
-  }
-
-  @Test func freeAndReleasedSlotsHaveNoState() {
-    func hasNone(_ word: TimerWord) -> Bool { word.state == nil && !word.isLive && !word.isAtRest }
-    change(Self.code, by: { $0.with(code: TimerWord.freeCode) }, { hasNone($0) && $0.isFree && !$0.isReleased })
-    change(Self.code, by: { $0.with(code: TimerWord.releasedCode) }, { hasNone($0) && $0.isReleased && !$0.isFree })
-    #expect(hasNone(TimerWord(7)))
-  }
-
   @Test func whichTimerEndedWithItsQueueIsKeptUntilTheSlotIsUsedAgain() {
     for version in [0, 1, 0x55_5555, Handle.versionMask] {
       change(Self.postponement | Self.code, by: { $0.with(code: TimerWord.releasedCode).endedWithQueue(version) }) {
@@ -61,18 +37,6 @@ import Testing
           && !word.withoutPostponement.hasEndedWithQueue(version) && !next.hasEndedWithQueue(version)
           && !next.freed.hasEndedWithQueue(version)
       }
-    }
-  }
-
-  @Test func eachFlagIsSetClearedAndAskedForAlone() {
-    for flag in Self.flags {
-      change(flag, by: { $0.setting(flag) }, { $0.bits & flag == flag })
-      change(flag, by: { $0.clearing(flag) }, { $0.bits & flag == 0 })
-      let word = TimerWord(flag)
-      let answers = [
-        word.isBusy, word.hasWriter, word.isInInbox, word.hasPendingCallback, word.isEnqueued, word.isWaited,
-      ]
-      #expect(answers == Self.flags.map { $0 == flag })
     }
   }
 

@@ -7,6 +7,21 @@ struct Scenario: Sendable {
   let name: String
   let expected: [String]
   let run: @Sendable () async throws -> [String]
+
+  init(name: String, expected: [String], run: @escaping @Sendable () async throws -> [String]) {
+    (self.name, self.expected, self.run) = (name, expected, run)
+  }
+
+  /// On a virtual queue of its own.
+  init(
+    name: String, expected: [String],
+    run: @escaping @Sendable (VirtualTimerQueue, TimerQueueClock, Log) async throws -> [String]
+  ) {
+    self.init(name: name, expected: expected) {
+      let queue = try VirtualTimerQueue()
+      return try await run(queue, queue.clock, Log())
+    }
+  }
 }
 
 /// What tasks have seen, in order.
@@ -24,9 +39,7 @@ extension TimerInstant {
 
 let scenarios: [Scenario] = [
   Scenario(name: "a task sleeps ten times in one advance", expected: (1...10).map { "\($0) at \($0 * 100)" }) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+    queue, clock, log in
     let task = Task {
       for round in 1...10 {
         try await clock.sleep(for: .milliseconds(100))
@@ -38,10 +51,7 @@ let scenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) { queue, clock, log in
     let tasks = (0..<8).map { number in
       Task {
         for _ in 0..<number * 5 { await Task.yield() }
@@ -56,8 +66,7 @@ let scenarios: [Scenario] = [
   },
 
   Scenario(name: "actors hand work to each other", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
-    let queue = try VirtualTimerQueue()
-    let log = Log()
+    queue, _, log in
     let (first, second) = (Player(queue, log), Player(queue, log))
     let task = Task { try await first.play(1, until: 5, with: second) }
     try await queue.run()
@@ -79,10 +88,7 @@ let scenarios: [Scenario] = [
     try await mainActor()
   },
 
-  Scenario(name: "debounce", expected: ["chime at 500"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  Scenario(name: "debounce", expected: ["chime at 500"]) { queue, clock, log in
     let (keys, typed) = AsyncStream.makeStream(of: String.self)
     let task = Task {
       for await text in keys.debounce(for: .milliseconds(300), clock: clock) {
@@ -99,10 +105,7 @@ let scenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "throttle", expected: ["0 at 0", "3 at 300", "6 at 600", "9 at 900"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  Scenario(name: "throttle", expected: ["0 at 0", "3 at 300", "6 at 600", "9 at 900"]) { queue, clock, log in
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let task = Task {
       for await number in numbers._throttle(for: .milliseconds(300), clock: clock) {
@@ -118,10 +121,7 @@ let scenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "AsyncTimerSequence", expected: ["1000", "2000", "3000"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  Scenario(name: "AsyncTimerSequence", expected: ["1000", "2000", "3000"]) { queue, clock, log in
     let task = Task {
       for await beat in AsyncTimerSequence(interval: .seconds(1), clock: clock).prefix(3) {
         log.add("\(beat.milliseconds)")
@@ -134,10 +134,7 @@ let scenarios: [Scenario] = [
 
   Scenario(
     name: "timeout, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
-  ) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  ) { queue, clock, log in
     let task = Task {
       do {
         try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .seconds(1)) }

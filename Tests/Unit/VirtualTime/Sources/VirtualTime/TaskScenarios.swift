@@ -5,9 +5,7 @@ import Synchronization
 /// What tasks do besides sleeping: groups, the main actor's turns, streams, retries, child tasks, jobs that outlast others.
 let taskScenarios: [Scenario] = [
   Scenario(name: "groups", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "sum 6 at 400"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+    queue, clock, log in
     let task = Task {
       let sum = try await withThrowingTaskGroup(of: Int.self) { group in
         for number in 0..<4 {
@@ -29,8 +27,7 @@ let taskScenarios: [Scenario] = [
   Scenario(name: "main actor, 150 yields", expected: ["1000", "2000", "3000"]) { try await mainActorThatYields(150) },
 
   Scenario(name: "main actor and tasks by turns", expected: ["1 at 10", "2 at 20", "3 at 30", "4 at 40", "5 at 50"]) {
-    let queue = try VirtualTimerQueue()
-    let log = Log()
+    queue, _, log in
     let screen = await Screen(queue, log)
     let task = Task {
       for turn in 1...5 {
@@ -48,9 +45,7 @@ let taskScenarios: [Scenario] = [
   },
 
   Scenario(name: "streams", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "end at 400"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+    queue, clock, log in
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let producer = Task {
       for number in 0..<4 {
@@ -69,10 +64,7 @@ let taskScenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "child tasks", expected: ["a 100", "b 200", "both 300 at 200", "c 250"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  Scenario(name: "child tasks", expected: ["a 100", "b 200", "both 300 at 200", "c 250"]) { queue, clock, log in
     @Sendable func sleep(_ name: String, _ time: Int) async throws -> Int {
       try await clock.sleep(for: .milliseconds(time))
       log.add("\(name) \(clock.now.milliseconds)")
@@ -91,9 +83,7 @@ let taskScenarios: [Scenario] = [
   },
 
   Scenario(name: "tasks of tasks, detached ones, too", expected: ["inner 300", "middle 200", "outer 100"]) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+    queue, clock, log in
     let task = Task {
       try await clock.sleep(for: .milliseconds(100))
       log.add("outer \(clock.now.milliseconds)")
@@ -114,9 +104,7 @@ let taskScenarios: [Scenario] = [
   },
 
   Scenario(name: "an actor that tests share", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+    queue, clock, log in
     let task = Task {
       for turn in 1...5 {
         try await clock.sleep(for: .milliseconds(10))
@@ -130,10 +118,7 @@ let taskScenarios: [Scenario] = [
   },
 
   Scenario(name: "merge and chunks of swift-async-algorithms", expected: ["[1, 2] at 100", "[3] at 200", "[4] at 300"])
-  {
-    let queue = try VirtualTimerQueue()
-    let clock = queue.clock
-    let log = Log()
+  { queue, clock, log in
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let task = Task {
       let pulse = AsyncTimerSequence(interval: .milliseconds(100), clock: clock)
