@@ -40,42 +40,22 @@ TIMELINE(suspended_time_is_right_under_both_policies_and_far_from_zero,
          "b.postpone 4000000000; a.suspend; b.suspend; >90000000000; a says it was suspended 90 s ago.; "
          "b says it was suspended 90 s ago.; a.resume; b.resume; a due 360004000000000; b due 360094000000000")
 
-VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
-  probe *a = probe_after(t, queue, "a", 10);
-  JUMP(40);
-  EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
-  EXPECT_OK(chime_timer_suspend(a->timer));
-  EXPECT_OK(chime_timer_fire(a->timer));
-  EXPECT_EXPLAINED(
-      a->timer,
-      "it was suspended 0 ns ago; an extra tick or another callback has not been called yet; it comes with the next advance "
-      "of its virtual queue.");
-  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .registration_handler = ignore_tick);
-  chime_timer_t armed;
-  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(5000), &armed));
-  EXPECT_EXPLAINED(armed,
-                   "it is due in 5 us, on a virtual clock, which somebody has to advance; an extra tick or another "
-                   "callback has not been called yet; it comes with the next advance of its virtual queue.");
-}
+TIMELINE(
+    what_is_due_names_what_it_waits_for,
+    "a 10; >40; a says it was due 30 ns ago/ it comes with the next advance of its virtual queue.; a.suspend; a.fire; "
+    "a says it was suspended 0 ns ago/ an extra tick or another callback has not been called yet/ it comes with the "
+    "next advance of its virtual queue.; b 5000 full; "
+    "b says it is due in 5 us, on a virtual clock, which somebody has to advance/ an extra tick or another callback "
+    "has not been called yet/ it comes with the next advance of its virtual queue.")
 
 /* An idle timer cannot be activated any more; a finished one neither. */
-VIRTUAL_TEST(a_target_that_is_gone_is_told_of_timers_at_rest) {
-  chime_target_t target;
-  chime_timer_t idle, finished, repeated;
-  REQUIRE_OK(chime_target_create(t, NULL, &target));
-  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .target = target);
-  REQUIRE_OK(chime_timer_create(queue, &options, &idle));
-  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(1), &finished));
-  REQUIRE_OK(chime_timer_start(queue, &options, &SCHEDULE(.interval_ns = 1, .tick_limit = 2), &repeated));
-  ADVANCE(10);
-  EXPECT_EXPLAINED(idle, "it was never activated, and has no schedule.");
-  EXPECT_OK(chime_timer_fire(repeated));
-  EXPECT_OK(chime_target_release(target));
-  EXPECT_STATUS(chime_timer_activate(idle, AFTER(0)), CHIME_ERROR_TARGET_GONE);
-  EXPECT_EXPLAINED(idle, "it was never activated, and cannot be: its target is gone.");
-  EXPECT_EXPLAINED(finished, "it has finished: it was a one-shot, and its target is gone.");
-  EXPECT_EXPLAINED(repeated, "it has finished, after 2 due times, and its target is gone.");
-}
+TIMELINE(
+    a_target_that_is_gone_is_told_of_timers_at_rest,
+    "O target; a new of O; b 1 of O; c 0/1 limit 2 of O; +10; a says it was never activated, and has no schedule.; "
+    "c.fire; O.release; a.activate 0 -> TARGET_GONE; "
+    "a says it was never activated, and cannot be: its target is gone.; "
+    "b says it has finished: it was a one-shot, and its target is gone.; "
+    "c says it has finished, after 2 due times, and its target is gone.")
 
 static void explain_the_last_call(csuite *t, probe *p, const chime_tick *tick) {
   const char *finished = "it has finished: it was a one-shot; its handler has not returned yet";
@@ -109,15 +89,10 @@ VIRTUAL_TEST(nothing_is_due_that_is_due_never) {
 }
 
 /* It cannot be an extra tick: a cancelled timer has none. */
-VIRTUAL_TEST(a_cancel_handler_that_is_to_come_is_told) {
-  probe *a = probe_start_full(t, queue, "a", AFTER(1));
-  ADVANCE(0);
-  EXPECT_OK(chime_timer_cancel(a->timer));
-  EXPECT_EXPLAINED(a->timer, "it was cancelled; its cancel handler has not been called yet; it comes with the next "
-                             "advance of its virtual queue.");
-  ADVANCE(0);
-  EXPECT_EXPLAINED(a->timer, "it was cancelled.");
-}
+TIMELINE(
+    a_cancel_handler_that_is_to_come_is_told,
+    "a 1 full; +0; a.cancel; a says it was cancelled/ its cancel handler has not been called yet/ it comes with the next "
+    "advance of its virtual queue.; +0; a says it was cancelled.")
 
 static void fire_and_explain(void *context) {
   probe *p = context;

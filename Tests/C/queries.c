@@ -1,8 +1,8 @@
 /*
  * queries.c - what can be asked of timers and queues: state, generation, statistics, beyond what the model asks after
  * each of its calls: every member of the info, the counts of the statistics, the generations of ticks
- * (Tests/Model/lockstep.c). And that queries change nothing: they bring no pass, make no descriptor readable, and leave
- * the same statistics as a run of operations without any. Promises 2, 13, 14, 17 and 18. (Texts: explain.c.)
+ * (Tests/Model/lockstep.c). And that queries change nothing: they bring no pass, and make no descriptor readable. (That they
+ * change no tick: Model, which asks in some of its runs and not in others. Texts: explain.c.) Promises 2, 13, 17 and 18.
  */
 #include "harness.h"
 
@@ -104,61 +104,6 @@ VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   }
 }
 
-enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
-
-/* A change of that kind, which leaves the timer running. */
-static void change_timer(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
-  switch (change) {
-    case POSTPONES: chime_timer_postpone(*timer, s->first_ns); break;
-    case CANCELS:
-      chime_timer_cancel(*timer);
-      chime_timer_activate(*timer, s);
-      break;
-    case RESTARTS: chime_timer_restart(*timer, s); break;
-    case RESCHEDULES: chime_timer_reschedule(*timer, s); break;
-    case SUSPENDS:
-      chime_timer_suspend(*timer);
-      chime_timer_resume(*timer);
-      break;
-    case REPLACES:
-      chime_timer_release(*timer);
-      EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = ignore_tick), s, timer));
-      break;
-    default:
-      chime_timer_restart(*timer, s);
-      chime_timer_fire(*timer);
-      break;
-  }
-}
-
-/* [14]: two entries for each slot that was ever in use at once, or is kept at hand by the thread, and a constant. */
-TEST(changes_of_every_kind_leave_nothing_behind) {
-  enum { TIMERS = 100, MOST = 2 * (TIMERS + 64) + 1100 };
-  int count = csuite_scaled(60000), change, advances, i;
-  for (change = 0; change <= CHANGES; change++) { /* the last: all of them */
-    for (advances = 0; advances < 2; advances++) {
-      chime_timer_t timers[TIMERS] = {0};
-      dice d = {UINT64_C(14)};
-      uint64_t most = 0;
-      QUEUE_OR_RETURN(queue, VIRTUAL);
-      for (i = 0; i < TIMERS + count; i++) {
-        int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
-        int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
-        change_timer(t, kind, queue, &timers[number], EVERY(roll_below(&d, 100000), 50000));
-        if (advances && i % 1000 == 0) ADVANCE(100);
-        if (i % 500 == 0 && stats_of(t, queue).entries > most) most = stats_of(t, queue).entries;
-      }
-      EXPECT_BETWEEN(most, 0, MOST);
-      EXPECT_EQ(stats_of(t, queue).timers, TIMERS);
-      for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(timers[i]));
-      ADVANCE(1000000);
-      EXPECT_EQ(stats_of(t, queue).timers, 0);
-      EXPECT_BETWEEN(stats_of(t, queue).entries, 0, MOST);
-      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-    }
-  }
-}
-
 /* ---- Queries and passes -------------------------------------------------------------------------------------------- */
 
 /* Passes, when the queue has come to rest: one that wakes up for nothing never does. */
@@ -242,33 +187,4 @@ HOST_TEST(queries_leave_the_descriptor_of_a_bound_queue_alone, CHIME_QUEUE_BOUND
 }
 HOST_TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone, CHIME_QUEUE_RECORDS) {
   queries_leave_the_descriptor_alone(t, queue, 1);
-}
-
-/* ---- The same with queries as without ---------------------------------------------------------------------------- */
-
-static chime_queue_stats stats_after_a_course(csuite *t, int asks) {
-  enum { TIMERS = 5, OPERATIONS = 300 };
-  chime_queue_stats none = CHIME_QUEUE_STATS_INIT;
-  dice d = {UINT64_C(18)};
-  chime_timer_t timers[TIMERS] = {0};
-  chime_queue_t queue = csuite_queue(t, VIRTUAL);
-  if (queue == 0) return none;
-  for (int i = 0; i < TIMERS; i++) change_timer(t, REPLACES, queue, &timers[i], EVERY(100 + i, 100 + i));
-  for (int i = 0; i < OPERATIONS; i++) {
-    chime_timer_t *timer = &timers[roll_below(&d, TIMERS)];
-    change_timer(t, (int)roll_below(&d, CHANGES), queue, timer, EVERY(roll_below(&d, 5000), 1000 + i));
-    for (int j = 0; asks && j < TIMERS; j++) {
-      for (int kind = 0; kind < QUERIES; kind++) EXPECT_OK(query(kind, queue, timers[j]));
-    }
-    if (roll_below(&d, 2) == 0) JUMP(roll_below(&d, 3000));
-    else ADVANCE(roll_below(&d, 3000));
-  }
-  return stats_of(t, queue);
-}
-
-/* [18]: passes, entries, ticks and their lateness. (That ticks come when they should: the model asks all the time.) */
-TEST(queries_between_operations_change_no_tick_and_no_statistics) {
-  chime_queue_stats without = stats_after_a_course(t, 0), with = stats_after_a_course(t, 1);
-  EXPECT(without.ticks > 100);
-  EXPECT(memcmp(&with, &without, sizeof with) == 0);
 }

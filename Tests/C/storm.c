@@ -1,25 +1,19 @@
 /*
- * storm.c - eight threads and the handlers themselves make random calls (storm.h), on one queue, or on queues that end
- * while they do. Promises 1, 3, 6 to 11, 14 and 16.
+ * storm.c - eight threads and the handlers themselves make random calls (storm.h) on one queue, beside queues that come and
+ * go. Promises 1, 3, 6 to 11 and 14. (Each call beside the end of its queue: Tests/Interleavings.)
  */
 #include "storm.h"
-
-#include <sched.h>
 
 enum {
   THREADS = 8,
   DRIVERS = 3 /* of a virtual or host-driven queue */,
-  CALLS = 160000 /* on each kind of queue */,
-  REIGNS = 100 /* queues that end, of each kind */
+  CALLS = 160000 /* on each kind of queue */
 };
 
 int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call) {
   if (status >= -16 && status < 16 && (UINT32_C(1) << (status + 16) & listed) != 0) return 1;
   return csuite_expect_status(s->t, status, CHIME_OK, __FILE__, __LINE__, call);
 }
-
-uint32_t storm_or_ended(const storm *s) { return s->queues_end ? STALE : 0; }
-uint32_t storm_gone(const storm *s) { return STALE | (s->queues_end ? MAY(IGNORED) : 0); }
 
 void storm_call(storm *s, dice *d, int inside) {
   int64_t number = roll_below(d, 16);
@@ -49,28 +43,26 @@ typedef struct caller {
 static void make_private(caller *c) {
   storm *s = c->storm;
   csuite *t = s->t;
-  reign *reign = LOAD(s->reign);
-  entry *e = storm_entry(s, reign, NULL);
-  chime_timer_options options =
-      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
+  entry *e = storm_entry(s, NULL);
+  chime_timer_options options = TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize);
   c->timer = NULL;
   memset(c->named, 0, sizeof c->named);
   if (e == NULL) return;
   e->is_private = 1;
   chime_schedule schedule = schedule_of(0, (20 + roll_below(&c->d, 80)) * storm_unit(s));
   if (roll_below(&c->d, 2) == 0) schedule.jitter_ns = roll_below(&c->d, schedule.interval_ns);
-  chime_status status = chime_timer_start(reign->queue, &options, &schedule, &e->id);
-  LISTED(status, MAY(OK) | storm_or_ended(s));
+  chime_status status = chime_timer_start(s->queue, &options, &schedule, &e->id);
+  LISTED(status, MAY(OK));
   if (!storm_accepts(e, status)) return;
   c->timer = e;
-  if (!s->queues_end) c->generation = generation_of(t, e->id);
+  c->generation = generation_of(t, e->id);
 }
 
 static void release_private(caller *c) {
   storm *s = c->storm;
   if (c->timer == NULL) return;
   chime_status status = chime_timer_release(c->timer->id);
-  LISTED(status, MAY(OK) | MAY(RUNNING) | (s->queues_end ? storm_gone(s) : 0));
+  LISTED(status, MAY(OK) | MAY(RUNNING));
   storm_stops(c->timer, status);
   storm_remember(s, c->timer->id, &c->d);
   c->timer = NULL;
@@ -81,8 +73,8 @@ static void change_handlers(caller *c) {
   static const char *const keys[OWN_KEYS] = {"a", "b", "c", "d"};
   storm *s = c->storm;
   int64_t k = roll_below(&c->d, OWN_KEYS);
-  entry *before = c->named[k], *after = roll_below(&c->d, 3) == 0 ? NULL : storm_entry(s, c->timer->reign, NULL);
-  uint32_t listed = (before != NULL ? MAY(OK) | MAY(RUNNING) : 0) | storm_or_ended(s);
+  entry *before = c->named[k], *after = roll_below(&c->d, 3) == 0 ? NULL : storm_entry(s, NULL);
+  uint32_t listed = (before != NULL ? MAY(OK) | MAY(RUNNING) : 0);
   chime_status status;
   if (after == NULL) {
     status = chime_timer_remove_handler(c->timer->id, keys[k]);
@@ -100,12 +92,12 @@ static void change_handlers(caller *c) {
 static void suspend_and_resume(caller *c) {
   storm *s = c->storm;
   chime_status status = chime_timer_suspend(c->timer->id);
-  LISTED(status, MAY(OK) | MAY(RUNNING) | storm_or_ended(s));
+  LISTED(status, MAY(OK) | MAY(RUNNING));
   storm_stops(c->timer, status);
-  LISTED(chime_timer_cancel(LOAD(s->reign)->queue), STALE); /* an id of another kind */
+  LISTED(chime_timer_cancel(s->queue), STALE); /* an id of another kind */
   store(&c->timer->left, 0);
-  LISTED(chime_timer_resume(c->timer->id), MAY(OK) | storm_or_ended(s));
-  if (!s->queues_end) chime_timer_generation(c->timer->id, &c->generation);
+  LISTED(chime_timer_resume(c->timer->id), MAY(OK));
+  chime_timer_generation(c->timer->id, &c->generation);
 }
 
 /* Checks that nobody else's call has reached the timer, and makes one that it knows the answer of. */
@@ -114,15 +106,14 @@ static void call_private(caller *c) {
   csuite *t = s->t;
   if (c->timer == NULL) make_private(c);
   if (c->timer == NULL) return;
-  if (!s->queues_end) { /* [10] */
-    EXPECT_EQ(state_of(t, c->timer->id), CHIME_STATE_RUNNING);
-    EXPECT_OK(chime_timer_check_generation(c->timer->id, c->generation));
-    EXPECT(deadline_of(t, c->timer->id) < now_of(t, s->reign->queue) + CHIME_SECOND);
-  }
+  /* [10] */
+  EXPECT_EQ(state_of(t, c->timer->id), CHIME_STATE_RUNNING);
+  EXPECT_OK(chime_timer_check_generation(c->timer->id, c->generation));
+  EXPECT(deadline_of(t, c->timer->id) < now_of(t, s->queue) + CHIME_SECOND);
   switch (roll_below(&c->d, 8)) {
     case 0: release_private(c); break;
     case 1: suspend_and_resume(c); break;
-    case 2: LISTED(chime_timer_fire(c->timer->id), MAY(OK) | storm_or_ended(s)); break;
+    case 2: LISTED(chime_timer_fire(c->timer->id), MAY(OK)); break;
     default: change_handlers(c); break;
   }
 }
@@ -134,10 +125,6 @@ static int has_seen_all(const storm *s) {
   return load(&s->ticks) > 0 && load(&s->named_calls) > 0 && load(&s->expiries) > 0 && load(&s->acquired) > 0;
 }
 
-static int goes_on(storm *s, int calls) {
-  return s->queues_end ? load(&s->over) == 0 : calls < s->calls_of_each_thread;
-}
-
 static void call_once(caller *c, int number) {
   if (number % 8 == 0) call_private(c);
   storm_call(c->storm, &c->d, 0);
@@ -146,13 +133,12 @@ static void call_once(caller *c, int number) {
 static void *call_at_random(void *argument) {
   caller *c = argument;
   storm *s = c->storm;
-  for (int i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
-    while (load(&LOAD(s->reign)->over) != 0 && load(&s->over) == 0) sched_yield();
+  for (int i = 0; i < s->calls_of_each_thread && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
     call_once(c, i);
   }
   /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
   int64_t end = monotonic_ns() + PATIENCE;
-  for (int i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
+  for (int i = 0; !has_seen_all(s) && monotonic_ns() < end; i++) {
     call_once(c, i);
     sleep_ns(CHIME_MILLISECOND);
   }
@@ -165,7 +151,7 @@ static void *drive_at_random(void *argument) {
   storm *s = argument;
   dice d = {UINT64_C(0xD21E) + (uint64_t)(uintptr_t)&argument};
   while (load(&s->end_of_time) == 0) {
-    chime_queue_t queue = s->reign->queue;
+    chime_queue_t queue = s->queue;
     if (s->place == VIRTUAL) {
       LISTED(chime_queue_advance(queue, roll_below(&d, 1000)), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
     } else {
@@ -209,12 +195,10 @@ static storm *storm_new(csuite *t, where place, int capacity) {
 TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   int calls = csuite_scaled(CALLS / THREADS), driving = 0;
   storm *s = storm_new(t, place, calls * THREADS / 2 + 60000);
-  reign reign = {0, 0};
   crew crew;
   pthread_t drivers[DRIVERS];
   if (place == HOST) queue = host_queue(t, 0); /* that nobody else drives */
-  reign.queue = queue;
-  s->reign = &reign;
+  s->queue = queue;
   s->calls_of_each_thread = calls;
   if (place == VIRTUAL || place == HOST) {
     while (driving < DRIVERS && spawn(t, &drivers[driving], drive_at_random, s)) driving++;
@@ -235,31 +219,4 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   storm_release_all(s);
   storm_balance(s);
   EXPECT(has_seen_all(s));
-}
-
-/* ---- On queues that end ------------------------------------------------------------------------------------------ */
-
-TESTS_ON_STORMY_QUEUES(queues_end_in_a_storm_of_calls) {
-  int count = csuite_scaled(REIGNS), i;
-  storm *s = storm_new(t, place, count * 2000);
-  reign *reigns = csuite_memory(t, (size_t)count * sizeof *reigns);
-  dice d = {UINT64_C(0xE2D5)};
-  crew crew;
-  s->queues_end = 1;
-  s->reign = &reigns[0];
-  for (i = 0; i < count && !csuite_failed(t); i++) {
-    reign *r = &reigns[i];
-    if (!EXPECT_OK(create_queue(place, NULL, &r->queue, NULL))) break;
-    __atomic_store_n(&s->reign, r, __ATOMIC_RELEASE);
-    if (i == 0) begin(s, &crew, 2);
-    sleep_ns(roll_below(&d, 1000) * CHIME_MICROSECOND);
-    if (place == VIRTUAL) LISTED(chime_queue_advance(r->queue, 1000), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
-    if (place == HOST) LISTED(chime_queue_process(r->queue, 0, NULL), MAY(OK) | MAY(ERROR_BUSY));
-    if (!EXPECT_OK(chime_queue_shutdown(r->queue, PATIENCE))) break;
-    store(&r->over, 1);
-  }
-  store(&s->over, 1);
-  join(&crew);
-  storm_release_all(s);
-  if (!csuite_failed(t)) storm_balance(s);
 }

@@ -15,12 +15,6 @@ typedef enum kind { TIMERS, TARGETS, VALUES, SHARED } kind;
 
 typedef struct storm storm;
 
-/* A queue, and whether it has ended. */
-typedef struct reign {
-  chime_queue_t queue;
-  int over; /* 1: its shutdown has said OK */
-} reign;
-
 /*
  * A line of the book: the context of a timer, function or named handler, or the object of a target or value. Kept until
  * the test ends: a callback after the finalizer is seen, not suffered.
@@ -28,7 +22,6 @@ typedef struct reign {
 typedef struct entry {
   storm *storm;
   uint64_t id;
-  reign *reign;         /* after whose end no callback of this comes; NULL: it may */
   struct entry *object; /* of a timer: its target; of an expiry handler: its value */
   int is_private;       /* of one thread, and nobody else calls it */
   int accepted;         /* so its finalizer must come, once */
@@ -40,9 +33,8 @@ typedef struct entry {
 struct storm {
   csuite *t;
   where place;
-  int queues_end; /* while the storm goes on: each call may find its queue gone */
-  reign *reign;   /* this, `shared`, `gone` and `remembered` by __atomic builtins */
-  entry *shared[SHARED][PLACES];
+  chime_queue_t queue;
+  entry *shared[SHARED][PLACES];   /* this, `gone` and `remembered` by __atomic builtins */
   entry *gone;                     /* a target that was released */
   uint64_t remembered[REMEMBERED]; /* ids of released timers */
   entry *book;
@@ -66,15 +58,10 @@ struct storm {
 int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call);
 #define LISTED(call, listed) storm_lists(s, (call), (listed), #call)
 
-/** What a call on the present queue may say beside, in a storm in which queues end. */
-uint32_t storm_or_ended(const storm *s);
-/** What a release of a timer says that is gone: IGNORED if it ended with its queue. */
-uint32_t storm_gone(const storm *s);
-
 /* ---- The book (storm_book.c) ------------------------------------------------------------------------------------- */
 
 /** A new line; NULL when the book is full. */
-entry *storm_entry(storm *s, reign *reign, entry *object);
+entry *storm_entry(storm *s, entry *object);
 
 /** A call that gives the context to Chime has answered this. Returns whether it was accepted. */
 int storm_accepts(entry *e, chime_status status);
@@ -92,8 +79,6 @@ void storm_on_named(const chime_tick *tick, void *context);
 void storm_on_expiry(const chime_tick *tick, void *context);
 void storm_on_function(void *context);
 void storm_finalize(void *context);
-/** Of a timer or function: not after the end of its queue, which others may outlive in the hands of a caller. */
-void storm_finalize_on_queue(void *context);
 
 /** When nothing can be called any more: each finalizer has been called once, none of what was refused. */
 void storm_balance(storm *s);

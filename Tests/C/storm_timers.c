@@ -4,7 +4,7 @@
 int64_t storm_unit(const storm *s) { return s->place == VIRTUAL ? 1 : CHIME_MICROSECOND; }
 
 chime_schedule storm_schedule(const storm *s, dice *d) {
-  int64_t unit = storm_unit(s), most = s->queues_end ? 100 : 3000;
+  int64_t unit = storm_unit(s), most = 3000;
   chime_schedule schedule = schedule_of(roll_below(d, most) * unit, 0);
   if (roll_below(d, 2) == 0) schedule.interval_ns = (1 + roll_below(d, most)) * unit;
   if (roll_below(d, 4) == 0 && schedule.interval_ns > 1) schedule.leeway_ns = roll_below(d, schedule.interval_ns);
@@ -27,11 +27,9 @@ static entry *some_target(storm *s, dice *d) {
 /* Makes a timer in that place, and releases the one that was there. */
 static void make_timer(storm *s, dice *d, int64_t place) {
   chime_schedule schedule = storm_schedule(s, d);
-  reign *reign = LOAD(s->reign);
   int is_plain = roll_below(d, 5) < 2, is_held = 1;
-  entry *e = storm_entry(s, reign, is_plain ? NULL : some_target(s, d)), *old;
-  chime_timer_options options =
-      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
+  entry *e = storm_entry(s, is_plain ? NULL : some_target(s, d)), *old;
+  chime_timer_options options = TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize);
   chime_status status;
   if (e == NULL) return;
   if (e->object != NULL) options.target = e->object->id;
@@ -40,25 +38,24 @@ static void make_timer(storm *s, dice *d, int64_t place) {
   if (roll_below(d, 8) == 0) options.flags = CHIME_TIMER_SELF_RELEASE;
   switch (roll_below(d, 4)) {
     case 0:
-      status = is_plain ? chime_timer_after(reign->queue, schedule.first_ns, storm_on_tick, e, storm_finalize_on_queue,
-                                            &e->id)
-                        : chime_timer_create(reign->queue, &options, &e->id);
+      status = is_plain ? chime_timer_after(s->queue, schedule.first_ns, storm_on_tick, e, storm_finalize, &e->id)
+                        : chime_timer_create(s->queue, &options, &e->id);
       break;
     case 1: /* nobody holds it: it ends with its target, or with its only tick */
       is_held = 0;
       if (e->object == NULL) schedule = schedule_of(roll_below(d, 1000), 0);
-      status = chime_timer_start(reign->queue, &options, &schedule, NULL);
+      status = chime_timer_start(s->queue, &options, &schedule, NULL);
       break;
     default:
-      status = is_plain ? chime_timer_every(reign->queue, 1 + schedule.interval_ns, storm_on_tick, e,
-                                            storm_finalize_on_queue, &e->id)
-                        : chime_timer_start(reign->queue, &options, &schedule, &e->id);
+      status = is_plain
+                   ? chime_timer_every(s->queue, 1 + schedule.interval_ns, storm_on_tick, e, storm_finalize, &e->id)
+                   : chime_timer_start(s->queue, &options, &schedule, &e->id);
       break;
   }
-  LISTED(status, MAY(OK) | storm_or_ended(s) | (e->object != NULL ? MAY(ERROR_TARGET_GONE) | STALE : 0));
+  LISTED(status, MAY(OK) | (e->object != NULL ? MAY(ERROR_TARGET_GONE) | STALE : 0));
   if (!storm_accepts(e, status) || !is_held) return;
   old = SWAP(s->shared[TIMERS][place], e);
-  if (old != NULL) LISTED(chime_timer_release(old->id), MAY(OK) | MAY(RUNNING) | storm_gone(s));
+  if (old != NULL) LISTED(chime_timer_release(old->id), MAY(OK) | MAY(RUNNING) | STALE);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
@@ -117,9 +114,8 @@ static operation some_operation(dice *d) {
 }
 
 static chime_status add_handler(storm *s, chime_timer_t timer, dice *d) {
-  entry *e = storm_entry(s, LOAD(s->reign), NULL);
+  entry *e = storm_entry(s, NULL);
   if (e == NULL) return CHIME_OK; /* the book is full */
-  e->reign = NULL;                /* which of the reigns the timer's is, is not known */
   chime_status status =
       chime_timer_add_handler(timer, roll_below(d, 2) ? "one" : "two", storm_on_named, e, storm_finalize);
   storm_accepts(e, status);
@@ -132,7 +128,7 @@ static chime_status get_info(storm *s, chime_timer_t timer) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   chime_status status = chime_timer_get_info(timer, &info);
   if (status != CHIME_OK) return status;
-  if (!s->queues_end) EXPECT_EQ(info.queue, LOAD(s->reign)->queue);
+  EXPECT_EQ(info.queue, s->queue);
   if (info.state != CHIME_STATE_RUNNING) EXPECT_EQ(info.next_deadline_ns, CHIME_FOREVER);
   if (info.state != CHIME_STATE_SUSPENDED) EXPECT_EQ(info.remaining_ns, -1);
   if (info.state == CHIME_STATE_RUNNING) EXPECT_EQ(info.has_schedule, 1);
@@ -151,16 +147,14 @@ static chime_status call(storm *s, operation operation, chime_timer_t timer, dic
     case RESTART: return chime_timer_restart(timer, &schedule);
     case RESTART_AGAIN: return chime_timer_restart(timer, NULL);
     case RESTART_AFTER: return chime_timer_restart_after(timer, short_time);
-    case RESTART_UNTIL:
-      chime_queue_now(LOAD(s->reign)->queue, &time);
-      return chime_timer_restart_until(timer, time + short_time);
+    case RESTART_UNTIL: chime_queue_now(s->queue, &time); return chime_timer_restart_until(timer, time + short_time);
     case SUSPEND: return chime_timer_suspend(timer);
     case RESUME: return chime_timer_resume(timer);
     case RESCHEDULE: return chime_timer_reschedule(timer, &schedule);
     case RESCHEDULE_AGAIN: return chime_timer_reschedule(timer, NULL);
     case POSTPONE: return chime_timer_postpone(timer, roll_below(d, 100000));
     case POSTPONE_UNTIL:
-      chime_queue_now(LOAD(s->reign)->queue, &time);
+      chime_queue_now(s->queue, &time);
       return chime_timer_postpone_until(timer, time + roll_below(d, 100000));
     case FIRE: return chime_timer_fire(timer);
     case CANCEL: return chime_timer_cancel(timer);
@@ -191,7 +185,7 @@ void storm_call_timer(storm *s, dice *d, int inside) {
   operation operation = some_operation(d);
   int makes = roll_below(d, 16) == 0;
   entry *e = makes ? NULL : LOAD(s->shared[TIMERS][place]);
-  uint32_t listed = rows[operation].answers | (releases(operation) ? storm_gone(s) : STALE);
+  uint32_t listed = rows[operation].answers | STALE;
   if (e != NULL && releases(operation)) e = SWAP(s->shared[TIMERS][place], NULL);
   if (e == NULL) {
     make_timer(s, d, place);
@@ -206,7 +200,7 @@ void storm_call_own_timer(storm *s, chime_timer_t timer, dice *d) {
   switch (roll_below(d, 4)) {
     case 0: LISTED(chime_timer_cancel(timer), MAY(RUNNING) | MAY(IGNORED) | STALE); break;
     case 1: LISTED(chime_timer_restart(timer, NULL), MAY(RUNNING) | NO_SCHEDULE | GONE | STALE); break;
-    case 2: LISTED(chime_timer_release(timer), MAY(RUNNING) | storm_gone(s)); break;
+    case 2: LISTED(chime_timer_release(timer), MAY(RUNNING) | STALE); break;
     default: LISTED(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), MAY(ERROR_WOULD_DEADLOCK) | STALE); break;
   }
 }
@@ -220,11 +214,11 @@ void storm_remember(storm *s, chime_timer_t released, dice *d) {
 void storm_call_nothing(storm *s, dice *d) {
   chime_timer_t timer = LOAD(s->remembered[roll_below(d, REMEMBERED)]);
   operation operation = some_operation(d);
-  uint32_t listed = releases(operation) ? storm_gone(s) : STALE;
+  uint32_t listed = STALE | (releases(operation) ? MAY(IGNORED) : 0);
   if (timer == 0) return;
   /* One that has ended with its queue may still be inside its handler. */
-  if (s->queues_end && operation == RELEASE_AND_WAIT) listed |= MAY(TIMED_OUT) | MAY(ERROR_WOULD_DEADLOCK);
+  if (operation == RELEASE_AND_WAIT) listed |= MAY(TIMED_OUT);
   /* [10] */
   storm_lists(s, call(s, operation, timer, d), listed, rows[operation].name);
-  LISTED(chime_timer_cancel(LOAD(s->reign)->queue), STALE); /* an id of another kind */
+  LISTED(chime_timer_cancel(s->queue), STALE); /* an id of another kind */
 }

@@ -151,6 +151,7 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
   if (take(&s, "says")) {
     char text[LONGEST];
     EXPECT_OK(chime_timer_explain(p->timer, text, sizeof text, NULL));
+    for (char *c = text; *c != 0; c++) *c = *c == ';' ? '/' : *c;
     csuite_expect_text(t, text, s, l->script.file, l->script.line, statement);
     return;
   }

@@ -21,7 +21,7 @@
  *     a.remove y            removes the named handler of that key
  *     a is STATE            expects idle, running, suspended, finished or cancelled
  *     a is busy, a is over  expects that its handler runs; that no call starts or changes it, as its target has gone
- *     a says TEXT           expects that explanation, which has no semicolon
+ *     a says TEXT           expects that explanation, with `/` for each semicolon
  *     a due N, a left N, a counted N    expects the next deadline, the remaining time, the due count
  *
  * Targets and values that expire, in capitals:
