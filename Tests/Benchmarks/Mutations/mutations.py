@@ -5,10 +5,11 @@
     mutations.py --check        only looks whether each piece of text is still there once
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
-builds serve all. Results stand in build/results; one that is there is not made again, unless the mutation, or AGAIN=1,
-asks for it. Ends with 1 when a mutation is green, or when a test is red without any.
+builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
+tests changes, or AGAIN=1 or its name asks for it. Ends with 1 when a mutation is green, or when a test is red without any.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -16,7 +17,9 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import table
 
@@ -26,17 +29,24 @@ BUILD = HERE / "build"
 RESULTS = BUILD / "results"
 CORE = pathlib.Path("Sources/ChimeCore")
 LONGEST = int(os.environ.get("LONGEST", "60"))  # seconds for one run of tests: those that hang are red
+BESIDE = int(os.environ.get("BESIDE", "2"))  # mutations at a time: most of their runs wait for time to pass
 
-SWITCH_IN_C = """
-#include <stdlib.h>
+# A header of its own, which each broken file of C begins with: it includes none, so that what follows it may still say
+# which of the system's functions it wants.
+PLATFORM = "Sources/CPlatform/include"
+SWITCH_IN_C = """#ifndef CHIME_MUTATION_H
+#define CHIME_MUTATION_H
+extern char *getenv(const char *);
 static inline int chime_mutation(void) {
   static int number = -1;
   if (number < 0) {
-    const char *text = getenv("CHIME_MUTATION");
-    number = text == NULL ? 0 : atoi(text);
+    int found = 0;
+    for (const char *text = getenv("CHIME_MUTATION"); text && *text; text++) found = 10 * found + *text - '0';
+    number = found;
   }
   return number;
 }
+#endif
 """
 SWITCH_IN_SWIFT = """internal import CPlatform
 
@@ -110,13 +120,18 @@ def run(command, log, cwd=None, environment=None, limit=3600):
             return False
 
 
-def copy(scratch, files):
-    """The tree as it is, with the mutated files. What is the same keeps its time, so that builds go on."""
+@functools.cache
+def files_of_the_tree():
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
         capture_output=True, text=True).stdout.split("\n")
+    return [name for name in listed if name]
+
+
+def copy(scratch, files):
+    """The tree as it is, with the mutated files. What is the same keeps its time, so that builds go on."""
     wanted = {}
-    for name in filter(None, listed):
+    for name in files_of_the_tree():
         path = ROOT / name
         if path.is_symlink():
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
@@ -126,10 +141,11 @@ def copy(scratch, files):
             wanted[name] = path.read_bytes()
     for path, text in files.items():
         wanted[os.path.normpath(CORE / path)] = text.encode()
-    header = "Sources/CPlatform/include/platform.h"
-    text = wanted[header].decode()
-    end = text.rindex("#endif")
-    wanted[header] = (text[:end] + SWITCH_IN_C + text[end:]).encode()
+        if path.endswith((".c", ".h")):
+            wanted[os.path.normpath(CORE / path)] = ('#include "mutation.h"\n' + text).encode()
+    wanted[f"{PLATFORM}/mutation.h"] = SWITCH_IN_C.encode()
+    modules = wanted[f"{PLATFORM}/module.modulemap"].decode()
+    wanted[f"{PLATFORM}/module.modulemap"] = modules.replace("{", '{\n  header "mutation.h"', 1).encode()
     wanted[str(CORE / "Broken.swift")] = SWITCH_IN_SWIFT.encode()
     # What the tree does not have any more goes.
     for path in scratch.glob("*/**/*") if scratch.exists() else []:
@@ -153,10 +169,17 @@ class Suites:
         self.scratch, self.log = scratch, BUILD / f"build{number}.log"
         self.lib = scratch / "Sources/build/lib"
         self.built, self.green = set(), {}
+        self.building, self.failed = threading.RLock(), None
+        self.asking = {}
 
     def need(self, suite):
-        if suite in self.built:
-            return
+        with self.building:
+            if self.failed:
+                sys.exit(self.failed)
+            if suite not in self.built:
+                self.build(suite)
+
+    def build(self, suite):
         begun = time.time()
         tests = self.scratch / "Tests"
         commands = {
@@ -175,7 +198,8 @@ class Suites:
             self.need("csuite")
         for command in commands[suite]:
             if not run(command, self.log):
-                sys.exit(f"{suite} does not build: {self.log}")
+                self.failed = f"{suite} does not build: {self.log}"
+                sys.exit(self.failed)
         self.built.add(suite)
         print(f"  {suite}: built in {time.time() - begun:.0f} s", flush=True)
 
@@ -195,7 +219,9 @@ class Suites:
             return [tests / "Model/build/seeds", "20", "100000"]
         if suite == "interleavings":
             return [self.scratch / ".build-interleavings/release/ChimeInterleavings", "short"]
-        return ["swift", "test", "--skip-build", "--package-path", self.scratch, "--filter", "|".join(names)]
+        # What `swift test` runs, without its lock. It fails when no test has such a name.
+        program = self.scratch / ".build/debug/chimePackageTests.xctest"
+        return [program, "--testing-library", "swift-testing", "--filter", "|".join(names)]
 
     def try_tests(self, suite, names, environment, number, log):
         """Whether all were green, with mutation `number` switched on."""
@@ -213,9 +239,28 @@ class Suites:
     def is_green(self, suite, names, environment):
         """The same with no mutation: else a red says nothing."""
         key = (suite, names, tuple(sorted(environment.items())))
-        if key not in self.green:
-            self.green[key] = self.try_tests(suite, names, environment, 0, BUILD / "green.log")
-        return self.green[key]
+        with self.asking.setdefault(key, threading.Lock()):
+            if key not in self.green:
+                self.green[key] = self.try_tests(suite, names, environment, 0, BUILD / "green.log")
+            return self.green[key]
+
+    def judge(self, mutation):
+        """Runs the tests of a mutation and keeps the result; gives what is to be looked at, or None."""
+        begun, key = time.time(), key_of(mutation)
+        log = RESULTS / f"{mutation.name}.log"
+        log.write_text("")
+        verdicts = {}
+        for suite, tests, environment in mutation.runs:
+            if not self.is_green(suite, tests, environment):
+                return f"red without a mutation: {suite} {tests}; see build/green.log"
+            red = not self.try_tests(suite, tests, environment, table.ALL.index(mutation) + 1, log)
+            verdicts[suite] = verdicts.get(suite, False) or red
+        red = any(verdicts.values())
+        result = {"key": key, "red": red, "suites": verdicts, "names": reds(log), "seconds": round(time.time() - begun)}
+        (RESULTS / f"{mutation.name}.json").write_text(json.dumps(result))
+        print(f"{mutation.name}: {'red: ' + ', '.join(result['names'][:3]) if red else 'GREEN'}"
+              f"{''.join(f', not {suite}' for suite in verdicts if red and not verdicts[suite])}, {result['seconds']} s", flush=True)
+        return None if red else "GREEN"
 
 
 def reds(log):
@@ -240,8 +285,29 @@ def reds(log):
     return found
 
 
+FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
+           "model": "Tests/Model/", "interleavings": "Tests/Threads/Interleavings/", "swift": "Tests/"}
+
+
+def files_of(suite, names):
+    """The files in which tests of these names stand: all of the suite where a file does not tell."""
+    files = [ROOT / name for name in files_of_the_tree()
+             if name.startswith(FOLDERS[suite]) and name.endswith((".c", ".h", ".swift")) and (ROOT / name).is_file()]
+    if suite == "faults":
+        return [path for path in files if path.stem in (names[0], "fault", "fault_linux")]
+    if suite in ("csuite", "refused", "swift"):
+        names = [name.split("_on_")[0] for name in names]
+        return [path for path in files if any(name in path.read_text(errors="replace") for name in names)
+                or path.stem in names]
+    return files
+
+
 def key_of(mutation):
-    return hashlib.sha256(repr((mutation.edits, mutation.runs)).encode()).hexdigest()
+    hashed = hashlib.sha256(repr((mutation.edits, mutation.runs)).encode())
+    for suite, names, _ in mutation.runs:
+        for path in files_of(suite, names):
+            hashed.update(path.read_bytes())
+    return hashed.hexdigest()
 
 
 def result_of(mutation):
@@ -280,6 +346,9 @@ def write_record():
     (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
 
 
+BUILT = ("csuite", "model", "storms", "faults", "refused", "interleavings", "swift")  # in this order
+
+
 def main():
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = [m for m in table.ALL if not names or m.name in names]
@@ -290,32 +359,24 @@ def main():
         print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once")
         return 0
     RESULTS.mkdir(parents=True, exist_ok=True)
-    bad = 0
+    bad = []
     for number, layer in enumerate(made):
         scratch = BUILD / f"scratch{number}"
         print(f"build {number + 1} of {len(made)}, for {len(layer['mutations'])} mutations", flush=True)
         copy(scratch, layer["files"])
         suites = Suites(scratch, number)
-        for mutation in layer["mutations"]:
-            begun = time.time()
-            log = RESULTS / f"{mutation.name}.log"
-            log.write_text("")
-            verdicts = {}
-            for suite, tests, environment in mutation.runs:
-                if not suites.is_green(suite, tests, environment):
-                    print(f"{mutation.name}: red without a mutation: {suite} {tests}; see build/green.log", flush=True)
-                    bad += 1
-                    continue
-                red = not suites.try_tests(suite, tests, environment, table.ALL.index(mutation) + 1, log)
-                verdicts[suite] = verdicts.get(suite, False) or red
-            red = any(verdicts.values())
-            result = {"key": key_of(mutation), "red": red, "suites": verdicts, "names": reds(log), "seconds": round(time.time() - begun)}
-            (RESULTS / f"{mutation.name}.json").write_text(json.dumps(result))
-            bad += not red
-            print(f"{mutation.name}: {'red: ' + ', '.join(result['names'][:3]) if red else 'GREEN'}, "
-                  f"{result['seconds']} s", flush=True)
-            write_record()
-    print(f"{sum(1 for m in table.ALL if result_of(m))} of {len(table.ALL)} have a result; {bad} to look at")
+        # What is built first is tried while the rest is built.
+        wanted = [suite for suite in BUILT if any(suite == run[0] for m in layer["mutations"] for run in m.runs)]
+        order = sorted(layer["mutations"], key=lambda m: max(BUILT.index(run[0]) for run in m.runs))
+        with ThreadPoolExecutor(1 + BESIDE) as threads:
+            builds = threads.submit(lambda: [suites.need(suite) for suite in wanted])
+            for mutation, seen in zip(order, threads.map(suites.judge, order)):
+                if seen:
+                    print(f"{mutation.name}: {seen}", flush=True)
+                    bad.append(mutation.name)
+                write_record()
+            builds.result()
+    print(f"{sum(1 for m in table.ALL if result_of(m))} of {len(table.ALL)} have a result; to look at: {' '.join(bad) or 'none'}")
     return 1 if bad else 0
 
 

@@ -325,18 +325,16 @@ mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark e
          ("Platform/Fork.swift", "{ chime_fork_mark() }", "{ BROKEN ? 1 : chime_fork_mark() }"),
          F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "is_own", "says true",
-         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
-          ("../CPlatform/own_files_linux.c", "if (is_own(file)) close(file);", "if (BROKEN || is_own(file)) close(file);")],
+         ("../CPlatform/own_files_linux.c", "if (is_own(file)) close(file);", "if (BROKEN || is_own(file)) close(file);"),
          F("fork_files"))
 mutation("fork-descriptor-by-kind", "15", "is_own", "by the kind alone",
-         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
-          ("../CPlatform/own_files_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
+         [("../CPlatform/own_files_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
            "if (!BROKEN && fcntl(file, F_GETSIG) != MARK) return 0;"),
           ("../CPlatform/own_files_linux.c", "if (owner != 0 && owner !=", "if (!BROKEN && owner != 0 && owner !=")],
          F("fork_files"))
 mutation("fork-disarms", "15", "chime_own_files_close_inherited", "the child disarms a timer before it closes it",
          [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n",
-           "#include \"platform.h\"\n#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
+           "#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
           ("../CPlatform/own_files_linux.c", "      if (is_own(file)) close(file);",
            "      if (is_own(file)) {\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
            "        if (BROKEN) timerfd_settime(file, 0, &never, 0);\n        close(file);\n      }")],
@@ -430,25 +428,21 @@ mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on
          ("Slot/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
-         [("../CPlatform/thread_state_linux.c", '#include "thread_state.h"\n', '#include "thread_state.h"\n#include "platform.h"\n#include <pthread.h>\n'),
+         [("../CPlatform/thread_state_linux.c", '#include "thread_state.h"\n', '#include "thread_state.h"\n#include <pthread.h>\n'),
           ("../CPlatform/thread_state_linux.c", "  thread_number_of_chime = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);",
            "  thread_number_of_chime = BROKEN ? (uint64_t)pthread_self() : __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
          C("a_bound_queue_refuses_a_new_thread", "a_thread_with_the_name_of_the_one"))
 mutation("errno-of-ticks", "1", "chime_call_tick", "errno is what a handler has left there",
-         [("../CPlatform/include/callback_guard.h", "#include <errno.h>\n", "#include <errno.h>\nstatic inline int chime_mutation(void);\n"),
-          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n  errno = error;", "const int ended = chime_guarded_tick(function, tick, context);\n  if (!BROKEN) errno = error;")],
+         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n  errno = error;", "const int ended = chime_guarded_tick(function, tick, context);\n  if (!BROKEN) errno = error;"),
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-functions", "1", "chime_call_function", "errno is what a finalizer has left there",
-         [("../CPlatform/include/callback_guard.h", "#include <errno.h>\n", "#include <errno.h>\nstatic inline int chime_mutation(void);\n"),
-          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_function(function, context);\n  errno = error;", "const int ended = chime_guarded_function(function, context);\n  if (!BROKEN) errno = error;")],
+         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_function(function, context);\n  errno = error;", "const int ended = chime_guarded_function(function, context);\n  if (!BROKEN) errno = error;"),
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-the-allocator", "1, 19", "take_whole", "errno is what the allocator has left there",
-         [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
-          ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);")],
+         ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the host's deallocate has left there",
-         [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
-          ("../CPlatform/memory.c", "  errno = error;\n  chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  chime_memory_give_account(bytes);")],
+         ("../CPlatform/memory.c", "  errno = error;\n  chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
          ("Objects/WeakTimerCore+Schedule.swift", "if status.isFailure, queue.isNew { loop", "if !BROKEN, status.isFailure, queue.isNew { loop"),
