@@ -173,6 +173,8 @@ class Suites:
         self.asking = {}
 
     def need(self, suite):
+        if suite in self.built:
+            return
         with self.building:
             if self.failed:
                 sys.exit(self.failed)
@@ -188,11 +190,12 @@ class Suites:
             "refused": [["make", "-C", tests / "Faults", "refusing"]],
             "storms": [["make", "-C", tests / "Threads/Storms", "all", f"LIB={self.lib}"]],
             "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
+            "hosts": [["make", "-C", tests / "Faults/Hosts", "all", f"LIB={self.lib}"]],
             "model": [["make", "-C", tests / "Model", "build/seeds", f"LIB={self.lib}"]],
             "interleavings": [["make", "-C", tests / "Threads/Interleavings", "build"]],
             "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
         }
-        if suite in ("csuite", "storms", "faults", "model"):
+        if suite in ("csuite", "storms", "faults", "hosts", "model"):
             self.need("library")
         if suite == "refused":
             self.need("csuite")
@@ -213,8 +216,8 @@ class Suites:
             if missing:
                 sys.exit(f"there is no test that begins with {missing}")
             return [program] + chosen
-        if suite == "faults":
-            return [tests / "Faults/build" / names[0], *names[1:]]
+        if suite in ("faults", "hosts"):
+            return [tests / ("Faults" if suite == "faults" else "Faults/Hosts") / "build" / names[0], *names[1:]]
         if suite == "model":
             return [tests / "Model/build/seeds", "20", "100000"]
         if suite == "interleavings":
@@ -286,6 +289,7 @@ def reds(log):
 
 
 FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
+           "hosts": "Tests/Faults/",
            "model": "Tests/Model/", "interleavings": "Tests/Threads/Interleavings/", "swift": "Tests/"}
 
 
@@ -293,7 +297,7 @@ def files_of(suite, names):
     """The files in which tests of these names stand: all of the suite where a file does not tell."""
     files = [ROOT / name for name in files_of_the_tree()
              if name.startswith(FOLDERS[suite]) and name.endswith((".c", ".h", ".swift")) and (ROOT / name).is_file()]
-    if suite == "faults":
+    if suite in ("faults", "hosts"):
         return [path for path in files if path.stem in (names[0], "fault", "fault_linux")]
     if suite in ("csuite", "refused", "swift"):
         names = [name.split("_on_")[0] for name in names]
@@ -346,7 +350,7 @@ def write_record():
     (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
 
 
-BUILT = ("csuite", "model", "storms", "faults", "refused", "interleavings", "swift")  # in this order
+BUILT = ("csuite", "model", "storms", "faults", "hosts", "refused", "interleavings", "swift")  # in this order
 
 
 def main():

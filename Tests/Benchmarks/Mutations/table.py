@@ -2,7 +2,7 @@
 
 Each replaces a piece of text, which must be in the file exactly once; BROKEN stands for the question whether this
 mutation is the one that is switched on. The tests are named by how their names begin: C suite, the same with one allocation
-in ten refused, Storms; a program of Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+in ten refused, Storms; a program of Faults or of its Hosts and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
 """
 
 
@@ -15,7 +15,7 @@ ALL = []
 
 
 def mutation(name, promise, where, what, edits, *runs):
-    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, R, S, F, I, M, W. Each run is to be red."""
+    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, R, S, F, H, I, M, W. Each run is to be red."""
     ALL.append(Mutation(name, promise, where, what, edits if isinstance(edits, list) else [edits], runs))
 
 
@@ -33,6 +33,10 @@ def S(*names, **environment):
 
 def F(program, *cases):
     return ("faults", (program,) + cases, {})
+
+
+def H(program, *cases):
+    return ("hosts", (program,) + cases, {})
 
 
 def I(*names):
@@ -212,7 +216,7 @@ mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
            "ids_of_one_kind_are_refused"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Slot/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
-         S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
+         W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "control.pinned { control.id == id ? body() : nil }", "control.pinned { BROKEN || control.id == id ? body() : nil }"),
          I("jump of a queue"))
@@ -366,7 +370,8 @@ mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer 
           "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
-         ("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline }"),
+         [("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline }"),
+          ("Timer/TimerRef+Queries.swift", "    let deadline = timer.slot.deadline\n", "    if BROKEN { timer.control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    let deadline = timer.slot.deadline\n")],
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
          (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
@@ -396,7 +401,7 @@ mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not look
          I("and create, precise, due"))
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
          (HOST_DRIVER, "!isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "!isCurrent || !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
-         I("a step of the wall clock beside a pass"))
+         I("a wake-up beside a pass, host"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
          (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
          I("a reschedule beside a position that moves"))
@@ -634,7 +639,7 @@ mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that 
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
-         ("Pool/PoolState.swift", "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
+         ("Pool/PoolState.swift", "if items == 0 ? now >= emptySince", "if items == 0 ? !BROKEN && now >= emptySince"),
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
@@ -665,3 +670,99 @@ mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others 
          ("Queue/HandOver.swift", "isMore = isMore || batch.count > 1 } else",
           "isMore = isMore || batch.count > 1 && !BROKEN } else"),
          I("a handler that stays on a concurrent queue"))
+
+
+# ---- What came with versions 0.3 and 0.4 -----------------------------------------------------------------------------
+
+POOL = "Pool/Pool.swift"
+POOL_ITEM = "Pool/PoolItem.swift"
+POOL_STATE = "Pool/PoolState.swift"
+HAND_OVER = "Queue/HandOver.swift"
+GUARD = "../CPlatform/include/callback_guard.h"
+THREADS = "../CPlatform/threads_linux.c"
+JITTER = "Queue/QueueCore+Delivery.swift"
+
+mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
+         (POOL_STATE, "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
+         I("threads that are not needed any more"))
+mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
+         (POOL_STATE, "    if idle > 0 { ring() }\n", "    if idle > 0, !BROKEN { ring() }\n"),
+         F("pool", "thousands_of_queues_made_and_ended"))
+mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
+         (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
+         I("the last thread goes to sleep for a time beside an earlier one"), C("a_hundred_ticks_of_two_milliseconds_do_not_drift_on_a_serial"))
+mutation("pool-closed-item-in-heap", "8", "PoolState.close", "a queue that has ended still has its time among those that are wanted",
+         (POOL_STATE, "    heap.remove(item)\n    if item.state == .ready", "    if !BROKEN { heap.remove(item) }\n    if item.state == .ready"),
+         F("pool", "thousands_of_queues_made_and_ended"), I("a close beside a turn"))
+mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
+         (POOL_STATE, "let tries = refusedUntil == nil ? Patience", "let tries = refusedUntil == nil && !BROKEN ? Patience"),
+         I("threads are refused until one is not"), H("no_threads", "a_thread_refused_once"))
+mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
+         (POOL_STATE, "refusedUntil = Clock.monotonic.now + Patience.refusedThread", "refusedUntil = BROKEN ? .max : Clock.monotonic.now + Patience.refusedThread"),
+         I("threads are refused for long"), H("no_threads", "a_queue_made_meanwhile"))
+mutation("pool-starving-untold", "19", "Pool.work", "who waits for a queue does not hear that it may have to give it a turn",
+         (POOL, "if starves { tellWaiters() }", "if starves, !BROKEN { tellWaiters() }"),
+         I("the only thread waits for a queue"), H("no_threads", "all_threads_wait_for_a_queue"))
+mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
+         (POOL_ITEM, "guard self.state == .ready, state.isStarving,", "guard !BROKEN, self.state == .ready, state.isStarving,"),
+         I("the only thread waits for a queue"), H("no_threads", "the_only_thread_waits"))
+mutation("hand-over-asked-for-ever", "9", "HandOver.next", "a runner that was asked for counts as on its way for ever",
+         (HAND_OVER, "    state.asked &= ~(1 << UInt64(number))\n", "    if !BROKEN { state.asked &= ~(1 << UInt64(number)) }\n"),
+         I("a handler that stays on a concurrent queue"))
+mutation("guard-cancellation-stays-on", "20", "chime_host_ends", "a thread of Chime's can be cancelled outside the host's functions once it has called one",
+         (GUARD, "  pthread_setcancelstate(before, 0);\n  pthread_setcanceltype", "  if (!BROKEN) pthread_setcancelstate(before, 0);\n  pthread_setcanceltype"),
+         H("cancelling", "somebody_cancels_a_thread_that_waits"))
+mutation("guard-asynchronous", "20", "chime_host_ends", "a thread that a handler has made one to be cancelled at any instruction stays so",
+         (GUARD, "  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);", "  if (!BROKEN) pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);"),
+         H("cancelling", "a_handler_has_left_its_thread_asynchronous"))
+mutation("guard-passes-it-on", "20", "chime_host_ends", "a cancellation that a function leaves pending ends the next function",
+         (GUARD, "  pthread_testcancel();\n", "  if (!BROKEN) pthread_testcancel();\n"),
+         H("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread"))
+mutation("cancelled-while-it-waits", "20", "Pool.work", "a thread that was cancelled while it waited is not replaced",
+         (POOL, "if ThreadEnd.isPending, isReplaced(came) { return }", "if !BROKEN, ThreadEnd.isPending, isReplaced(came) { return }"),
+         H("cancelling", "somebody_cancels_a_thread_that_waits"))
+mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has ended behind the last round of destructors is taken for one that lives",
+         (THREADS, "if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;", "if (BROKEN || pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
+         H("thread_exits", "a_destructor_calls"))
+mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked to empty the mark in a child",
+         ("../CPlatform/forks_linux.c", "bool is_done = madvise(first", "bool is_done = BROKEN || madvise(first"),
+         F("fork", "a_child_that_does_nothing"), H("forking", "a_child_is_noticed"))
+mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
+         ("Process/Fork+Variables.swift", "    chime_own_files_close_inherited()\n", "    if !BROKEN { chime_own_files_close_inherited() }\n"),
+         F("fork", "descriptors"))
+mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child's ids begin where its parent's did",
+         ("Slot/HandleTable.swift", "Table(first: made.load(ordering: .relaxed))", "Table(first: BROKEN ? 0 : made.load(ordering: .relaxed))"),
+         F("fork", "a_child_that_begins_anew"))
+mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
+         ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET", "TFD_TIMER_ABSTIME | (BROKEN ? 0 : TFD_TIMER_CANCEL_ON_SET)"),
+         F("wall_clock", "forward"))
+mutation("wall-step-during-setting", "17", "HostDriver.set", "a step while the descriptor is set is not looked for",
+         (HOST_DRIVER, "    return control.knowsWallOffset\n", "    return BROKEN || control.knowsWallOffset\n"),
+         I("a step of the wall clock beside a pass, host"))
+mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
+         ("Queue/QueueControlBlock+WallClock.swift", "offset < before, deadline > now {", "!BROKEN, offset < before, deadline > now {"),
+         F("wall_clock", "backward"))
+mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
+         (JITTER, "deadline.saturatingSubtract(sideRecord.own.randomPart)", "deadline.saturatingSubtract(BROKEN ? 0 : sideRecord.own.randomPart)"),
+         C("each_tick_comes_at_its_time_of_the_grid"))
+mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
+         (JITTER, "saturatingAdd(slot.sideRecord?.own.randomPart ?? 0)", "saturatingAdd(BROKEN ? 0 : slot.sideRecord?.own.randomPart ?? 0)"),
+         C("spacing_with_jitter_counts_from_the_end"))
+mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
+         ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n",
+          "    DispatchQueue.global(qos: job.qualityOfService).async {\n      if BROKEN {\n        end(scope)\n"
+          "        return running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }\n      }\n"),
+         W("advanceLetsEverythingGoOnAtEachInstant"))
+mutation("jobs-of-others-for-ever", "2", "JobCensus.end", "another test's jobs that never end are waited for",
+         [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),
+          ("../Chime/JobCensus.swift", "} else if share.age <", "} else if BROKEN || share.age <")],
+         W("anotherTestsJobsAreWaitedForSoLong"))
+mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
+         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue && !BROKEN ?"),
+         C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
+mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
+         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue || BROKEN ?"),
+         C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
+mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
+         ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version", "handle.version < control.free.version &+ (BROKEN ? 1 : 0)"),
+         C("what_has_ended_with_its_queue_is_known"))

@@ -31,6 +31,20 @@ import Testing
     #expect(strays == 0)
   }
 
+  /// A thread that is held up in a call would have to sleep through that many timers before it meets another one in the
+  /// slot (P14e), however many the queue has.
+  @Test func aSlotIsUsedAgainBehindManyOthers() throws {
+    var latest: [UInt32] = []
+    for round in 0..<400 {
+      let timer = try core.makeTimer()
+      let slot = try #require(Handle(timer, kind: .timer)).index
+      #expect(!latest.suffix(28).contains(slot))
+      if round % 2 == 0 { continue }
+      latest.append(slot)
+      #expect(TimerRef.release(timer) == .ok)
+    }
+  }
+
   /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
   @Test func controlBlocksServeManyQueuesWithAndWithoutALimitAndOldIdsStayInvalid() throws {
     var ids: Set<UInt64> = []

@@ -84,6 +84,9 @@ final class Queue {
 
   // MARK: Driving
 
+  /// Whether the host would drive it: its descriptor says so.
+  var isReadable: Bool { world.scheduler.files.isReadable(core.control.hostFile, world.scheduler.clock) }
+
   private var isTaking = false
 
   /// One call of the host that has what is due run; again while another thread is inside for a moment.

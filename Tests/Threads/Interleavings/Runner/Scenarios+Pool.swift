@@ -102,6 +102,42 @@ extension Scenario {
         Seam.threadsLeft = 8
       }
     },
+    Scenario("threads are refused for long, and asked for again") { world in
+      Seam.threadsLeft = 2
+      let queues = (0..<4).map { _ in world.queue(.pool) }
+      let last = WakeUp()
+      for i in 0..<2 {
+        world.timer(queues[i], after: 10, finalizer: false) { _ in
+          last.wait()
+          last.signal()
+        }
+      }
+      world.timer(queues[2], after: 10, finalizer: false) { _ in last.signal() }
+      let timer = world.timer(queues[3], after: nil, finalizer: false)
+      world.thread("giver") {
+        world.sleep(until: Scheduler.start + second)
+        Seam.threadsLeft = 8
+        world.call("activate", on: timer) { $0.activate(Schedule(first: 0)) }
+      }
+    },
+    Scenario("threads that are not needed any more") { world in
+      let queues = (0..<3).map { _ in world.queue(.pool) }
+      let last = WakeUp()
+      for queue in queues {
+        world.timer(queue, after: 10, finalizer: false) { _ in
+          last.wait()
+          last.signal()
+        }
+      }
+      world.thread("host") {
+        world.sleep(until: Scheduler.start + second)
+        last.signal()
+      }
+      world.race()
+      world.sleep(until: Scheduler.start + 20 * second)
+      let threads = Pool.state.withLock { $0.threads }
+      world.expect(threads <= Pool.fewestThreads, "\(threads) threads are left")
+    },
     Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
       let queue = world.queue(.poolConcurrent)
       let last = WakeUp()

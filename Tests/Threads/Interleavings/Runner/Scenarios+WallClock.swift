@@ -19,7 +19,7 @@ extension Scenario {
         world.sleep(until: world.scheduler.clock + millisecond)
         if kind.isDriven {
           world.expect(
-            timer.ticks == 1 || isReadable(world, queue),
+            timer.ticks == 1 || queue.isReadable,
             "the step has made a timer due, and the descriptor is not readable")
           _ = queue.drive()
         }
@@ -61,13 +61,9 @@ extension Scenario {
         world.timer(other, after: second, finalizer: false)
         // The first pass may be the step's.
         for _ in 0..<2 { _ = other.drive() }
-        world.expect(!isReadable(world, other), "a queue that has nothing due wants pass after pass")
+        world.expect(!other.isReadable, "a queue that has nothing due wants pass after pass")
       },
     ]
-
-  private static func isReadable(_ world: World, _ queue: Queue) -> Bool {
-    world.scheduler.files.isReadable(queue.core.control.hostFile, world.scheduler.clock)
-  }
 
   /// Steps with a pass after each, beside what `others` do with timers; these have the deadlines that it gives.
   private static func scenario(
