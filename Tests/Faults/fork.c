@@ -126,6 +126,7 @@ static void begin_anew(void) {
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
   loops_begin_anew();
+  every_call_says(CHIME_ERROR_INVALID_HANDLE, ALONE | NEVER_FAILS); /* nothing of the child's has an id of before */
   EXPECT_EQ(finalized_contexts, 0);
 }
 

@@ -687,7 +687,7 @@ mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were
          I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0 { ring() }\n", "    if idle > 0, !BROKEN { ring() }\n"),
-         F("pool", "thousands_of_queues_made_and_ended"))
+         I("threads that are not needed any more"))
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
          (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"), C("a_hundred_ticks_of_two_milliseconds_do_not_drift_on_a_serial"))
@@ -714,18 +714,18 @@ mutation("guard-cancellation-stays-on", "20", "chime_host_ends", "a thread of Ch
          H("cancelling", "somebody_cancels_a_thread_that_waits"))
 mutation("guard-asynchronous", "20", "chime_host_ends", "a thread that a handler has made one to be cancelled at any instruction stays so",
          (GUARD, "  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);", "  if (!BROKEN) pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);"),
-         H("cancelling", "a_handler_has_left_its_thread_asynchronous"))
+         H("cancelling", "a_handler_behind_an_asynchronous_one"))
 mutation("guard-passes-it-on", "20", "chime_host_ends", "a cancellation that a function leaves pending ends the next function",
          (GUARD, "  pthread_testcancel();\n", "  if (!BROKEN) pthread_testcancel();\n"),
          H("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread"))
-mutation("cancelled-while-it-waits", "20", "Pool.work", "a thread that was cancelled while it waited is not replaced",
-         (POOL, "if ThreadEnd.isPending, isReplaced(came) { return }", "if !BROKEN, ThreadEnd.isPending, isReplaced(came) { return }"),
-         H("cancelling", "somebody_cancels_a_thread_that_waits"))
+mutation("ended-thread-goes-on", "20", "Pool.isReplaced", "a thread whose end was caught goes on",
+         (POOL, "    Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }", "    !BROKEN && Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }"),
+         F("callback_end", "again_and_again"))
 mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has ended behind the last round of destructors is taken for one that lives",
          (THREADS, "if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;", "if (BROKEN || pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
          H("thread_exits", "a_destructor_calls"))
 mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked to empty the mark in a child",
-         ("../CPlatform/forks_linux.c", "bool is_done = madvise(first", "bool is_done = BROKEN || madvise(first"),
+         ("../CPlatform/forks_linux.c", "madvise(first, bytes, MADV_WIPEONFORK) == 0 &&", "(BROKEN || madvise(first, bytes, MADV_WIPEONFORK) == 0) &&"),
          F("fork", "a_child_that_does_nothing"), H("forking", "a_child_is_noticed"))
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    chime_own_files_close_inherited()\n", "    if !BROKEN { chime_own_files_close_inherited() }\n"),

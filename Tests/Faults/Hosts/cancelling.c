@@ -125,6 +125,32 @@ CASES(a_handler_has_left_its_thread_asynchronous, where, SERIAL, RUN_LOOP) {
   cancel_again_and_again(where, become_asynchronous);
 }
 
+static int waits, is_cancelled, has_finished;
+
+static void wait_without_a_point(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  handlers_thread = pthread_self();
+  store(&waits, 1);
+  while (!load(&is_cancelled)) continue;
+  store(&has_finished, 1);
+}
+
+/* The handler behind it, on the same thread, has no cancellation point: it comes to its end. */
+CASES(a_handler_behind_an_asynchronous_one, where, SERIAL, RUN_LOOP) {
+  static int ticks;
+  chime_queue_t queue;
+  if (!guest_is_own(where)) fault_skip("its threads are libdispatch's");
+  queue = place_queue(where, NULL);
+  EXPECT_OK(chime_timer_after(queue, 0, become_asynchronous, &ticks, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, 0, wait_without_a_point, NULL, NULL, NULL));
+  REQUIRE(await(&waits, 1));
+  EXPECT_OK(pthread_cancel(handlers_thread));
+  store(&is_cancelled, 1);
+  EXPECT(await(&has_finished, 1));
+  expect_shutdown_ends(queue);
+  place_expect_works(where);
+}
+
 /* ---- A loop of Chime's own ends ------------------------------------------------------------------------------------ */
 
 /* A weak timer's action leaves a cancellation pending, again and again; the last callbacks of the loop's queues come. */

@@ -134,9 +134,12 @@ extension Scenario {
         last.signal()
       }
       world.race()
-      world.sleep(until: Scheduler.start + 20 * second)
-      let threads = Pool.state.withLock { $0.threads }
-      world.expect(threads <= Pool.fewestThreads, "\(threads) threads are left")
+      for (most, isLast) in [(Pool.fewestThreads, false), (0, true)] {
+        world.sleep(until: world.scheduler.clock + 20 * second)
+        let threads = Pool.state.withLock { $0.threads }
+        world.expect(threads <= most, "\(threads) threads are left")
+        if !isLast { for queue in queues { world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } } }
+      }
     },
     Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
       let queue = world.queue(.poolConcurrent)
