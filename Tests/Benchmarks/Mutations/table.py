@@ -691,18 +691,12 @@ mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits withou
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
          (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"), C("a_hundred_ticks_of_two_milliseconds_do_not_drift_on_a_serial"))
-mutation("pool-closed-item-in-heap", "8", "PoolState.close", "a queue that has ended still has its time among those that are wanted",
-         (POOL_STATE, "    heap.remove(item)\n    if item.state == .ready", "    if !BROKEN { heap.remove(item) }\n    if item.state == .ready"),
-         F("pool", "thousands_of_queues_made_and_ended"), I("a close beside a turn"))
 mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
          (POOL_STATE, "let tries = refusedUntil == nil ? Patience", "let tries = refusedUntil == nil && !BROKEN ? Patience"),
          I("threads are refused until one is not"), H("no_threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
          (POOL_STATE, "refusedUntil = Clock.monotonic.now + Patience.refusedThread", "refusedUntil = BROKEN ? .max : Clock.monotonic.now + Patience.refusedThread"),
          I("threads are refused for long"), H("no_threads", "a_queue_made_meanwhile"))
-mutation("pool-starving-untold", "19", "Pool.work", "who waits for a queue does not hear that it may have to give it a turn",
-         (POOL, "if starves { tellWaiters() }", "if starves, !BROKEN { tellWaiters() }"),
-         I("the only thread waits for a queue"), H("no_threads", "all_threads_wait_for_a_queue"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard self.state == .ready, state.isStarving,", "guard !BROKEN, self.state == .ready, state.isStarving,"),
          I("the only thread waits for a queue"), H("no_threads", "the_only_thread_waits"))
@@ -736,9 +730,6 @@ mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child'
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
          ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET", "TFD_TIMER_ABSTIME | (BROKEN ? 0 : TFD_TIMER_CANCEL_ON_SET)"),
          F("wall_clock", "forward"))
-mutation("wall-step-during-setting", "17", "HostDriver.set", "a step while the descriptor is set is not looked for",
-         (HOST_DRIVER, "    return control.knowsWallOffset\n", "    return BROKEN || control.knowsWallOffset\n"),
-         I("a step of the wall clock beside a pass, host"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
          ("Queue/QueueControlBlock+WallClock.swift", "offset < before, deadline > now {", "!BROKEN, offset < before, deadline > now {"),
          F("wall_clock", "backward"))

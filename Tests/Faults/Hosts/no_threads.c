@@ -6,13 +6,16 @@
 
 #include <errno.h>
 
+static int to_grant;  /* how many calls before those */
 static int to_refuse; /* how many of the next calls; below 0: all */
 static int refused;
 static int64_t refused_at;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
   static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-  if (load(&to_refuse) != 0) {
+  if (load(&to_grant) > 0) {
+    add(&to_grant, -1);
+  } else if (load(&to_refuse) != 0) {
     if (load(&to_refuse) > 0) add(&to_refuse, -1);
     __atomic_store_n(&refused_at, monotonic_ns(), __ATOMIC_SEQ_CST);
     add(&refused, 1);
@@ -146,8 +149,9 @@ CASES(the_only_thread_waits, argument, 0, 2) {
   chime_queue_t queue;
   kind_of_wait = argument;
   guest_ends_within(60);
-  REQUIRE_OK(place_make(SERIAL, NULL, &awaited));
+  store(&to_grant, 1);
   store(&to_refuse, -1);
+  REQUIRE_OK(place_make(SERIAL, NULL, &awaited));
   REQUIRE_OK(place_make(SERIAL, NULL, &queue));
   EXPECT_OK(chime_timer_after(awaited, CHIME_HOUR, ignore_tick, &finalized, count_call, &waited_for));
   EXPECT_OK(chime_timer_after(queue, 0, wait_alone, &answered, NULL, NULL));

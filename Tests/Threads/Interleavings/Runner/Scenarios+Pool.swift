@@ -82,8 +82,10 @@ extension Scenario {
     Scenario("the only thread waits for a queue that another wants, too") { world in
       Seam.threadsLeft = 1
       let queues = (0..<2).map { _ in world.queue(.pool) }
-      world.timer(queues[1], after: 10, finalizer: false)
-      world.timer(queues[0], after: 10, finalizer: false) { _ in queues[1].sync(timeout: .max) }
+      for _ in 0..<2 {
+        world.timer(queues[0], after: 10, finalizer: false) { _ in queues[1].sync(timeout: .max) }
+        world.timer(queues[1], after: 10, finalizer: false)
+      }
       world.thread("caller") { queues[1].sync(timeout: .max) }
     },
     Scenario("threads are refused until one is not") { world in
@@ -107,12 +109,12 @@ extension Scenario {
       let queues = (0..<4).map { _ in world.queue(.pool) }
       let last = WakeUp()
       for i in 0..<2 {
-        world.timer(queues[i], after: 10, finalizer: false) { _ in
+        world.timer(queues[i], after: Int64(i), finalizer: false) { _ in
           last.wait()
           last.signal()
         }
       }
-      world.timer(queues[2], after: 10, finalizer: false) { _ in last.signal() }
+      world.timer(queues[2], after: 2, finalizer: false) { _ in last.signal() }
       let timer = world.timer(queues[3], after: nil, finalizer: false)
       world.thread("giver") {
         world.sleep(until: Scheduler.start + second)

@@ -56,6 +56,7 @@ extension Scenario {
       world.thread(calls: "process") { queue.drive() }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 0)) }
       world.race()
+      world.sleep(until: world.scheduler.clock + millisecond)
       world.expect(timer.ticks == 1 || queue.isReadable, "a timer is due, and the descriptor is not readable")
     },
     Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
