@@ -166,17 +166,19 @@ extension Scenario {
       return [100, 200]
     },
     // A writer that has ended lets go of the time before its change a little later: it is not the next writer's.
-    Scenario("a query beside a restart behind a long postponement", preemptions: 2) { world in
+    Scenario("a query beside a restart behind a long postponement") { world in
       let timer = world.timer(world.queue(.virtual), after: 100, finalizer: false)
       var isPostponed = false
-      world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
+      world.thread("postponer", heldUpUntil: Scheduler.start + 50) {
+        world.call("postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
+      }
       world.thread("writer") {
         if world.call("next_deadline", { timer.ref?.nextDeadline }) != Scheduler.start + 5 * second { return }
         isPostponed = true
-        for _ in 0..<2 { world.call("restart", on: timer) { $0.restart(Schedule(first: 900)) } }
+        for _ in 0..<8 { world.call("restart", on: timer) { $0.restart(Schedule(first: 900)) } }
       }
       world.thread("asker") {
-        for _ in 0..<3 {
+        for _ in 0..<12 {
           let mayBeFirst = !isPostponed
           let next = world.call("next_deadline") { timer.ref?.nextDeadline }
           world.expect(mayBeFirst || next != Scheduler.start + 100, "the time before the postponement again")
