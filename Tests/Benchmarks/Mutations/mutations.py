@@ -2,7 +2,7 @@
 """Breaks each line of table.py in a scratch copy of the tree, runs the tests that are to go red, and writes RECORD.md.
 
     mutations.py [NAME...]      some mutations; else all that have no result yet
-    mutations.py --check        only looks whether each piece of text is still there once
+    mutations.py --check        only looks whether each piece of text is still there once, and each test
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
 builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
@@ -306,6 +306,19 @@ def files_of(suite, names):
     return files
 
 
+def tests_not_there(mutation):
+    """The names of tests that stand in no file of their suite. (Scenarios put theirs together, and
+    `allocations` has a case for each function.)"""
+    for suite, names, _ in mutation.runs:
+        if suite in ("model", "interleavings"):
+            continue
+        files = files_of(suite, names)
+        for name in names:
+            text = name.split("_on_")[0]
+            if not text.startswith("chime_") and not any(text in path.read_text(errors="replace") or path.stem == text for path in files):
+                yield f"{mutation.name}: {suite} has no {name}"
+
+
 def key_of(mutation):
     hashed = hashlib.sha256(repr((mutation.edits, mutation.runs)).encode())
     for suite, names, _ in mutation.runs:
@@ -360,7 +373,10 @@ def main():
         chosen = [m for m in chosen if result_of(m) is None]
     made = layers(chosen)
     if "--check" in sys.argv:
-        print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once")
+        lines = [line for mutation in chosen for line in tests_not_there(mutation)]
+        if lines:
+            sys.exit("\n".join(lines))
+        print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once, and each test")
         return 0
     RESULTS.mkdir(parents=True, exist_ok=True)
     bad = []
