@@ -162,26 +162,36 @@ def copy(scratch, files):
         shutil.copymode(ROOT / name, target) if (ROOT / name).exists() else None
 
 
+BUILT = ("csuite", "model", "storms", "faults", "hosts", "refused", "interleavings", "swift")  # in this order
+
+
 class Suites:
     """The built tests of one scratch copy."""
 
     def __init__(self, scratch, number):
         self.scratch, self.log = scratch, BUILD / f"build{number}.log"
         self.lib = scratch / "Sources/build/lib"
-        self.built, self.green = set(), {}
-        self.building, self.failed = threading.RLock(), None
-        self.asking = {}
+        self.is_built, self.failed = {suite: threading.Event() for suite in ("library", *BUILT)}, None
+        self.green, self.asking = {}, {}
 
     def need(self, suite):
-        if suite in self.built:
-            return
-        with self.building:
-            if self.failed:
-                sys.exit(self.failed)
-            if suite not in self.built:
+        """Waits until another thread has built it."""
+        self.is_built[suite].wait()
+        if self.failed:
+            sys.exit(self.failed)
+
+    def build_all(self, wanted):
+        """Builds what is wanted and what that needs, in the order of BUILT."""
+        try:
+            for suite in wanted:
                 self.build(suite)
+        finally:
+            for event in self.is_built.values():
+                event.set()
 
     def build(self, suite):
+        if self.is_built[suite].is_set():
+            return
         begun = time.time()
         tests = self.scratch / "Tests"
         commands = {
@@ -196,14 +206,14 @@ class Suites:
             "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
         }
         if suite in ("csuite", "storms", "faults", "hosts", "model"):
-            self.need("library")
+            self.build("library")
         if suite == "refused":
-            self.need("csuite")
+            self.build("csuite")
         for command in commands[suite]:
             if not run(command, self.log):
                 self.failed = f"{suite} does not build: {self.log}"
                 sys.exit(self.failed)
-        self.built.add(suite)
+        self.is_built[suite].set()
         print(f"  {suite}: built in {time.time() - begun:.0f} s", flush=True)
 
     def command(self, suite, names):
@@ -363,9 +373,6 @@ def write_record():
     (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
 
 
-BUILT = ("csuite", "model", "storms", "faults", "hosts", "refused", "interleavings", "swift")  # in this order
-
-
 def main():
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = [m for m in table.ALL if not names or m.name in names]
@@ -389,7 +396,7 @@ def main():
         wanted = [suite for suite in BUILT if any(suite == run[0] for m in layer["mutations"] for run in m.runs)]
         order = sorted(layer["mutations"], key=lambda m: max(BUILT.index(run[0]) for run in m.runs))
         with ThreadPoolExecutor(1 + BESIDE) as threads:
-            builds = threads.submit(lambda: [suites.need(suite) for suite in wanted])
+            builds = threads.submit(suites.build_all, wanted)
             for mutation, seen in zip(order, threads.map(suites.judge, order)):
                 if seen:
                     print(f"{mutation.name}: {seen}", flush=True)
