@@ -687,7 +687,7 @@ mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were
          I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0 { ring() }\n", "    if idle > 0, !BROKEN { ring() }\n"),
-         I("threads that are not needed any more"))
+         H("walls", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
          (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"), C("a_hundred_ticks_of_two_milliseconds_do_not_drift_on_a_serial"))
@@ -750,9 +750,6 @@ mutation("jobs-of-others-for-ever", "2", "JobCensus.end", "another test's jobs t
          W("anotherTestsJobsAreWaitedForSoLong"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
          (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue && !BROKEN ?"),
-         C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
-mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
-         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue || BROKEN ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
          ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version", "handle.version < control.free.version &+ (BROKEN ? 1 : 0)"),

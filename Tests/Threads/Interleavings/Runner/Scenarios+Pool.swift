@@ -117,7 +117,8 @@ extension Scenario {
       world.timer(queues[2], after: 2, finalizer: false) { _ in last.signal() }
       let timer = world.timer(queues[3], after: nil, finalizer: false)
       world.thread("giver") {
-        world.sleep(until: Scheduler.start + second)
+        while Seam.threadsRefused < Patience.triesForThread { world.sleep(until: world.scheduler.clock + second) }
+        world.sleep(until: world.scheduler.clock + second)
         Seam.threadsLeft = 8
         world.call("activate", on: timer) { $0.activate(Schedule(first: 0)) }
       }

@@ -169,7 +169,7 @@ extension Scenario {
     Scenario("a query beside a restart behind a long postponement") { world in
       let timer = world.timer(world.queue(.virtual), after: 100, finalizer: false)
       var isPostponed = false
-      world.thread("postponer", heldUpUntil: Scheduler.start + 50) {
+      world.thread("postponer", heldUpUntil: Scheduler.start + 50, within: 32) {
         world.call("postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
       }
       world.thread("writer") {

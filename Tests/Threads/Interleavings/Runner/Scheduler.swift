@@ -173,10 +173,10 @@ final class Scheduler: SeamScheduler {
     go(to: choose(canGoOn: true))
   }
 
-  /// Has a thread held up once until a time, as one that was pushed off its processor: before one of its first 128 steps,
+  /// Has a thread held up once until a time, as one that was pushed off its processor: before one of its first steps,
   /// drawn at random.
-  func holdUp(_ coroutine: Coroutine, until time: Int64) {
-    if strategy == .random || strategy == .pct { coroutine.delay = (random.below(128), time) }
+  func holdUp(_ coroutine: Coroutine, until time: Int64, within steps: Int) {
+    if strategy == .random || strategy == .pct { coroutine.delay = (random.below(steps), time) }
   }
 
   private func holdUp() {

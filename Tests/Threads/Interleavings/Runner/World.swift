@@ -50,10 +50,14 @@ final class World {
     return call("create") { self.queue(kind) }
   }
 
-  /// - Parameter time: the thread is held up until then, at a step drawn at random.
-  func thread(_ name: String, heldUpUntil time: Int64? = nil, _ body: @escaping () -> Void) {
+  /// - Parameters:
+  ///   - time: the thread is held up until then, at a step drawn at random.
+  ///   - steps: one of its first so many.
+  func thread(
+    _ name: String, heldUpUntil time: Int64? = nil, within steps: Int = 128, _ body: @escaping () -> Void
+  ) {
     threads.append(scheduler.add(name, isDaemon: false, body))
-    if let time { scheduler.holdUp(threads[threads.count - 1], until: time) }
+    if let time { scheduler.holdUp(threads[threads.count - 1], until: time, within: steps) }
   }
 
   /// A thread that makes one call, after which both are named.
