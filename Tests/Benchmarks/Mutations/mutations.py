@@ -28,7 +28,7 @@ ROOT = HERE.parents[2]
 BUILD = HERE / "build"
 RESULTS = BUILD / "results"
 CORE = pathlib.Path("Sources/ChimeCore")
-LONGEST = int(os.environ.get("LONGEST", "60"))  # seconds for one run of tests: those that hang are red
+LONGEST = int(os.environ.get("LONGEST", "60"))  # seconds for one run of tests, or four times what it takes without a mutation: more is red
 BESIDE = int(os.environ.get("BESIDE", "2"))  # mutations at a time: most of their runs wait for time to pass
 
 # A header of its own, which each broken file of C begins with: it includes none, so that what follows it may still say
@@ -113,7 +113,7 @@ def run(command, log, cwd=None, environment=None, limit=3600):
         try:
             return process.wait(limit) == 0
         except subprocess.TimeoutExpired:
-            output.write(f"*** hangs: ended after {limit} s\n".encode())
+            output.write(f"*** hangs: ended after {limit:.0f} s\n".encode())
             # The whole session: swift test puts what it runs into a process group of its own.
             subprocess.run(["pkill", "-KILL", "-s", str(process.pid)])
             process.wait()
@@ -236,8 +236,8 @@ class Suites:
         program = self.scratch / ".build/debug/chimePackageTests.xctest"
         return [program, "--testing-library", "swift-testing", "--filter", "|".join(names)]
 
-    def try_tests(self, suite, names, environment, number, log):
-        """Whether all were green, with mutation `number` switched on."""
+    def try_tests(self, suite, names, environment, number, log, longest):
+        """Whether all were green, with mutation `number` switched on. A run of so many seconds is red."""
         self.need(suite)
         common = {"CHIME_MUTATION": str(number), "CSUITE_PATIENCE": "20", "STORM_SECONDS": "5",
                   "SWIFT_BACKTRACE": "enable=no", "CSUITE_SCALE": "20", **environment}
@@ -245,16 +245,19 @@ class Suites:
             common["LD_PRELOAD"] = str(self.scratch / "Tests/Faults/build/librefusing.so")
         if suite != "interleavings":
             return run(self.command(suite, names), log, cwd=self.scratch / "Tests" / "Faults", environment=common,
-                       limit=LONGEST)
-        return all([run(self.command(suite, ()), log, environment={**common, "ONLY": name}, limit=LONGEST)
+                       limit=longest)
+        return all([run(self.command(suite, ()), log, environment={**common, "ONLY": name}, limit=longest)
                     for name in names])
 
-    def is_green(self, suite, names, environment):
-        """The same with no mutation: else a red says nothing."""
+    def green_seconds(self, suite, names, environment):
+        """How long the same takes with no mutation; None if it is red then, too, which says nothing."""
         key = (suite, names, tuple(sorted(environment.items())))
         with self.asking.setdefault(key, threading.Lock()):
             if key not in self.green:
-                self.green[key] = self.try_tests(suite, names, environment, 0, BUILD / "green.log")
+                self.need(suite)
+                begun = time.time()
+                is_green = self.try_tests(suite, names, environment, 0, BUILD / "green.log", 10 * LONGEST)
+                self.green[key] = time.time() - begun if is_green else None
             return self.green[key]
 
     def judge(self, mutation):
@@ -264,9 +267,11 @@ class Suites:
         log.write_text("")
         verdicts = {}
         for suite, tests, environment in mutation.runs:
-            if not self.is_green(suite, tests, environment):
+            seconds = self.green_seconds(suite, tests, environment)
+            if seconds is None:
                 return f"red without a mutation: {suite} {tests}; see build/green.log"
-            red = not self.try_tests(suite, tests, environment, table.ALL.index(mutation) + 1, log)
+            number, longest = table.ALL.index(mutation) + 1, max(LONGEST, 4 * seconds)
+            red = not self.try_tests(suite, tests, environment, number, log, longest)
             verdicts[suite] = verdicts.get(suite, False) or red
         red = any(verdicts.values())
         result = {"key": key, "red": red, "suites": verdicts, "names": reds(log), "seconds": round(time.time() - begun)}
