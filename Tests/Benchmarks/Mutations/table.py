@@ -741,7 +741,7 @@ mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has
          C("spacing_with_jitter_counts_from_the_end"))
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n",
-          "    DispatchQueue.global(qos: job.qualityOfService).async {\n      if BROKEN {\n        end(scope)\n"
+          "    DispatchQueue.global(qos: job.qualityOfService).async {\n      if BROKEN {\n        end(scope)\n        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)\n"
           "        return running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }\n      }\n"),
          W("advanceLetsEverythingGoOnAtEachInstant"))
 mutation("jobs-of-others-for-ever", "2", "JobCensus.end", "another test's jobs that never end are waited for",
