@@ -148,13 +148,6 @@ import Testing
     #expect(await iterator.next()?.scheduled == queue.now && ticks.timer.state == .finished)
   }
 
-  @Test func droppingTheSequenceStopsItsTimer() throws {
-    var ticks: Ticks? = try queue.ticks(.every(.seconds(3600)))
-    #expect(ticks != nil && queue.nextDeadline != nil)
-    ticks = nil
-    #expect(queue.nextDeadline == nil)
-  }
-
   // MARK: Clock
 
   @Test func aSleepIsCancelledAndAQueueThatEndsEndsIt() async throws {

@@ -1,5 +1,4 @@
 import ChimeTestSupport
-import Dispatch
 import Testing
 
 @testable import Chime
@@ -123,19 +122,5 @@ import Testing
     #expect(ticks.value == 1 && alive.value == 0)
     #expect(timer.state == .cancelled)
     #expect(captured.value == 0)
-  }
-
-  @Test(arguments: [false, true], [false, true])
-  func targetsEndTheirTimersOnDispatchQueues(_ isTokened: Bool, _ isConcurrent: Bool) async throws {
-    let attributes: DispatchQueue.Attributes = isConcurrent ? .concurrent : []
-    let queue = try TimerQueue(on: DispatchQueue(label: "targets", attributes: attributes))
-    var target: Counted? = Self.make(isTokened, alive)
-    let timer = try queue.schedule(every: .milliseconds(1), target: target!) { [capture = Counted(captured)] _, _ in
-      ticks.add(capture.alive.value)
-    }
-    #expect(await soon { ticks.value >= 3 })
-    target = nil
-    #expect(timer.state == .cancelled && timer.nextDeadline == nil)
-    #expect(await soon { alive.value == 0 && captured.value == 0 })  // a handler that has gone runs no more
   }
 }
