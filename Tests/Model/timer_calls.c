@@ -96,7 +96,7 @@ void create(const operation *o, timer *none) {
 
 /* ---- Calls on a timer -------------------------------------------------------------------------------------------- */
 
-/* Every id is a timer's here, if only one that was released: arguments.c tries forged ones. */
+/* Every id is a timer's here, if only one that was released: Tests/C/ids.c tries forged ones. */
 
 static const struct {
   statuses (*model)(model *m, timer *t, const chime_schedule *schedule);
