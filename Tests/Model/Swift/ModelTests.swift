@@ -2,7 +2,7 @@ import CModel
 import Foundation
 import Testing
 
-/// The virtual queue beside the C model of `Tests/Model`, which the fuzzer uses too: random inputs from a seed.
+/// The virtual queue beside the C model of `Tests/Model`: random inputs from a seed.
 ///
 /// `CHIME_SEED` tries one seed only, `CHIME_STEPS` changes the calls of each. A red prints the input, for
 /// `make -C Tests/Model one`.
