@@ -213,7 +213,7 @@ mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does 
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Basics/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
-           "ids_of_one_kind_are_refused"), M())
+           "ids_of_one_kind_are_refused"))
 mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Slot/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          W("aSlotIsUsedAgainBehindManyOthers"))
@@ -354,7 +354,7 @@ mutation("add-wraps", "17", "saturatingAdd", "wraps",
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
          ("Basics/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
-         C("a_timer_that_never_comes_can_be_ended", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
+         W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
          ("Basics/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
@@ -375,7 +375,7 @@ mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
          (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
-         I("a query beside next_deadline"), C("queries_leave_the_descriptor"))
+         C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
          (HOST, "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"),
          I("release beside next_deadline"))
@@ -622,7 +622,7 @@ mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a 
 mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
          ("Pool/PoolState.swift", "    isRung = false\n    while let item",
           "    if !BROKEN { isRung = false }\n    while let item"),
-         I("the last thread goes to sleep beside a bell"), C("a_storm_of_calls_on_a_serial_queue"))
+         I("the last thread goes to sleep beside a bell"))
 
 mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
          ("Pool/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
@@ -631,7 +631,7 @@ mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_syn
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
          ("Pool/PoolState.swift", "      || now - Patience.readyItem >= lastEnd", "      || !BROKEN && now - Patience.readyItem >= lastEnd"),
-         F("pool", "handlers_that_never_return"), I("a handler that stays beside the timers of other queues"))
+         F("pool", "handlers_that_never_return"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
          ("Pool/PoolState.swift", "guard noneCanWait, threads < mostThreads, now",
@@ -645,7 +645,7 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
          ("Pool/PoolOrder.swift", "let time = item.since + Patience.lowerClass(rank)",
           "let time = BROKEN ? -Int64(rank) : item.since + Patience.lowerClass(rank)"),
-         W("aLowerClassWaitsLongerAndNotForEver"), F("pool", "a_lower_class_beside_busy_ones"))
+         W("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
          ("Drivers/PoolDriver.swift", "core.functions.isEmpty ? .ok : nil", "core.functions.isEmpty || BROKEN ? .ok : nil"),
@@ -690,13 +690,13 @@ mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits withou
          H("walls", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
          (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
-         I("the last thread goes to sleep for a time beside an earlier one"), C("a_hundred_ticks_of_two_milliseconds_do_not_drift_on_a_serial"))
+         I("the last thread goes to sleep for a time beside an earlier one"))
 mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
          (POOL_STATE, "let tries = refusedUntil == nil ? Patience", "let tries = refusedUntil == nil && !BROKEN ? Patience"),
          I("threads are refused until one is not"), H("no_threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
          (POOL_STATE, "refusedUntil = Clock.monotonic.now + Patience.refusedThread", "refusedUntil = BROKEN ? .max : Clock.monotonic.now + Patience.refusedThread"),
-         I("threads are refused for long"), H("no_threads", "a_queue_made_meanwhile"))
+         I("threads are refused for long"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard self.state == .ready, state.isStarving,", "guard !BROKEN, self.state == .ready, state.isStarving,"),
          I("the only thread waits for a queue"), H("no_threads", "the_only_thread_waits"))
@@ -750,6 +750,9 @@ mutation("jobs-of-others-for-ever", "2", "JobCensus.end", "another test's jobs t
          W("anotherTestsJobsAreWaitedForSoLong"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
          (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue && !BROKEN ?"),
+         C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
+mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
+         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue || BROKEN ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
          ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version", "handle.version < control.free.version &+ (BROKEN ? 1 : 0)"),
