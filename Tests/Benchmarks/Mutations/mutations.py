@@ -366,7 +366,7 @@ def write_record():
         elif not result["red"]:
             seen = "**nothing**"
         else:
-            names = [f"`{name}`" if name != "hangs" else name for name in result["names"][:3]]
+            names = [f"`{name.strip()}`" if name != "hangs" else name for name in result["names"][:3]]
             more = len(result["names"]) - 3
             seen = ", ".join(names) + (f", {more} more" if more > 0 else "") if names else "ends by a signal"
             if result.get("suites", {}).get("model"):
