@@ -158,12 +158,12 @@ OWN_THREAD_TEST(what_has_ended_with_its_queue_is_known_until_its_place_is_used_a
   const uint64_t version = UINT64_C(1) << 26, place = version - 1;
   uint64_t *queues = csuite_memory(t, QUEUES * sizeof *queues), last = 0;
   uint64_t(*timers)[TIMERS] = csuite_memory(t, QUEUES * sizeof *timers);
-  int same = 0, known = 0, used_again = 0;
+  int same = 0, known = 0, used_again = 0, ended = 0;
   for (int q = 0; q < QUEUES; q++) {
     REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queues[q]));
     for (int j = 0; j < TIMERS; j++) {
       uint64_t *timer = &timers[q][j];
-      REQUIRE_OK(chime_timer_after(queues[q], j, never, t, NULL, timer));
+      REQUIRE_OK(chime_timer_after(queues[q], j, never, &ended, j % 8 < 4 ? NULL : count_call, timer));
       if (j % 4 == 3) EXPECT_OK(chime_timer_release(*timer));
     }
     EXPECT_OK(q % 2 == 0 ? chime_queue_release(queues[q]) : chime_queue_shutdown(queues[q], CHIME_FOREVER));
@@ -191,6 +191,7 @@ OWN_THREAD_TEST(what_has_ended_with_its_queue_is_known_until_its_place_is_used_a
   /* Version 0 was nobody's. */
   EXPECT_STATUS(chime_queue_release(last & ~((version << 24) - version)), CHIME_ERROR_INVALID_HANDLE);
   EXPECT(same > 0 && known > 0 && used_again > 0);
+  EXPECT_EQ(ended, QUEUES * TIMERS / 2);
 }
 
 /* Makes a timer, a target or a value. */
