@@ -18,8 +18,8 @@ void *chime_function_of(const char *library, const char *name) {
 
 static query find(const char *name) { return (query)(uintptr_t)chime_function_of("kernelbase.dll", name); }
 
-/* Two threads at once store the same. */
-static void prepare(void) {
+/* When the library is loaded: later the loader might be asked by who holds a lock of Chime's. Two threads store the same. */
+__attribute__((constructor(101))) static void prepare(void) {
   LARGE_INTEGER found;
   query first = find("QueryUnbiasedInterruptTimePrecise"), second = find("QueryInterruptTimePrecise");
   if (first != 0 && second != 0) {

@@ -19,10 +19,13 @@ typedef struct start {
   void *argument;
 } start;
 
+static void leave_thread(void);
+
 static unsigned __stdcall run(void *argument) {
   start begun = *(start *)argument;
   HeapFree(GetProcessHeap(), 0, argument);
   begun.body(begun.argument);
+  leave_thread(); /* before the system takes its locks */
   return 0;
 }
 
@@ -61,6 +64,9 @@ void chime_rest(uint32_t microseconds) {
 /*
  * The system calls `end_of_thread` when a thread ends, and when a fiber does: then nothing is given back, since the thread
  * lives on. Chime keeps what it has for a thread in the thread, whichever fiber runs there.
+ *
+ * Wine, and some versions of Windows, hold the lock of these slots meanwhile, which other threads take inside the loader's:
+ * so nothing here may ask the loader, and who holds a lock of Chime's may not set the slot.
  */
 static _Thread_local struct {
   HANDLE event, timer;
@@ -71,11 +77,9 @@ static _Thread_local struct {
 static DWORD slot = FLS_OUT_OF_INDEXES;
 static void (*destructor_of_key)(void *);
 
-bool chime_is_last_thread(void) {
-  typedef BOOLEAN(WINAPI * question)(void);
-  question asked = (question)(uintptr_t)chime_function_of("ntdll.dll", "RtlDllShutdownInProgress");
-  return asked != 0 && asked();
-}
+static BOOLEAN(WINAPI *is_shutting_down)(void);
+
+bool chime_is_last_thread(void) { return is_shutting_down != 0 && is_shutting_down(); }
 
 __attribute__((__noreturn__)) void chime_continue_thread_end(void) {
   static const char text[] =
@@ -85,11 +89,8 @@ __attribute__((__noreturn__)) void chime_continue_thread_end(void) {
   abort();
 }
 
-static void WINAPI end_of_thread(void *of) {
-  const void *value;
-  if (of != &own || IsThreadAFiber() || chime_is_last_thread()) return;
-  if (*chime_host_functions() > 0) chime_continue_thread_end();
-  value = own.value;
+static void leave_thread(void) {
+  const void *value = own.value;
   own.value = 0;
   if (value != 0) destructor_of_key((void *)(uintptr_t)value);
   if (own.event != 0) CloseHandle(own.event);
@@ -98,7 +99,16 @@ static void WINAPI end_of_thread(void *of) {
   own.is_known = false;
 }
 
-__attribute__((constructor(101))) static void prepare(void) { slot = FlsAlloc(end_of_thread); }
+static void WINAPI end_of_thread(void *of) {
+  if (of != &own || IsThreadAFiber() || chime_is_last_thread()) return;
+  if (*chime_host_functions() > 0) chime_continue_thread_end();
+  leave_thread();
+}
+
+__attribute__((constructor(101))) static void prepare(void) {
+  slot = FlsAlloc(end_of_thread);
+  is_shutting_down = (BOOLEAN(WINAPI *)(void))(uintptr_t)chime_function_of("ntdll.dll", "RtlDllShutdownInProgress");
+}
 
 static bool is_known(void) {
   if (!own.is_known) own.is_known = slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, &own);
@@ -180,11 +190,11 @@ static void wait_for(HANDLE event, int64_t time) {
 }
 
 void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time) {
-  waiter here = {0, chime_thread_event(), true}, **last;
+  waiter here = {0, own.event, true}, **last;
   bool was_signalled;
-  if (here.event == 0) { /* as good as it gets */
+  if (here.event == 0) { /* the caller looks again */
     chime_lock_give(lock);
-    Sleep(1);
+    if (chime_thread_event() == 0) Sleep(1);
     chime_lock_take(lock);
     return;
   }

@@ -96,6 +96,24 @@ static void threads_that_end_outside_callbacks(void) {
   EXPECT(handles() <= before);
 }
 
+/* Threads of Chime's and of the program's begin and end beside each other: the system calls what Chime has put down for a
+   thread's end with a lock held that threads which begin take inside the loader's. */
+static DWORD WINAPI begin_and_end(void *context) {
+  for (int i = 0; i < 100; i++) {
+    HANDLE thread = CreateThread(NULL, 0, use_and_exit, NULL, 0, NULL);
+    EXPECT_OK(chime_queue_release(queue_of(CHIME_QUEUE_PRECISE)));
+    WaitForSingleObject(thread, INFINITE);
+    CloseHandle(thread);
+  }
+  add(context, 1);
+  return 0;
+}
+static void threads_end_while_others_begin(void) {
+  int done = 0;
+  for (int i = 0; i < 8; i++) CloseHandle(CreateThread(NULL, 0, begin_and_end, &done, 0, NULL));
+  EXPECT(await(&done, 8));
+}
+
 /* ---- The end of the process -------------------------------------------------------------------------------------- */
 
 static int entered;
@@ -267,6 +285,7 @@ static const struct {
     {"exit_thread_on_a_pthread", exit_thread_on_a_pthread, ABORTED, ended},
     {"exit_pthread_on_a_pthread", exit_pthread_on_a_pthread, ABORTED, ended},
     {"threads_that_end_outside_callbacks", threads_that_end_outside_callbacks, 0, ""},
+    {"threads_end_while_others_begin", threads_end_while_others_begin, 0, ""},
     {"returns_from_main", returns_from_main, 0, ""},
     {"exits_in_a_handler", exits_in_a_handler, 7, ""},
     {"exits_in_a_handler_on_the_main_thread", exits_in_a_handler_on_the_main_thread, 7, ""},
