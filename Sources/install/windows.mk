@@ -58,14 +58,15 @@ $(BUILD)/lib/chime.lib: $(BUILD)/chime.def
 	$(TOOLS)/lld-link /lib /machine:x64 /def:$< /out:$@
 
 # Object files whose global names all begin with chime_. (ld -r does not do for Windows: constructors and unwind tables come out
-# wrong.) A program that takes them in is linked with -ladvapi32 -lssp, too.
+# wrong.) What guards the stack is among them. A program that takes them in is linked with -ladvapi32, too.
 $(BUILD)/lib/libchime.a: $(OBJECTS) install/windows.mk
 	rm -rf $(BUILD)/archived $@
 	mkdir $(BUILD)/archived
-	{ $(TOOLS)/llvm-nm -g --defined-only $(OBJECTS) | sed -n 's/^[0-9a-f]* [A-Z] //p' | grep -v '^chime_\|^__wrap_' | LC_ALL=C sort -u | \
+	cd $(BUILD)/archived && $(TOOLS)/llvm-ar x $(LIBGCC)libssp.a ssp.o
+	{ $(TOOLS)/llvm-nm -g --defined-only $(OBJECTS) $(BUILD)/archived/ssp.o | sed -n 's/^[0-9a-f]* [A-Z] //p' | grep -v '^chime_\|^__wrap_' | LC_ALL=C sort -u | \
 	  sed 's/.*/& chime__&/'; \
 	  echo '$(WRAPPED)' | tr ' ' '\n' | sed 's/--wrap=\(.*\)/__wrap_\1 chime__\1\n\1 chime__\1/'; } >$(BUILD)/archived/names
-	for object in $(OBJECTS); do \
+	for object in $(OBJECTS) $(BUILD)/archived/ssp.o; do \
 	  $(TOOLS)/llvm-objcopy --redefine-syms=$(BUILD)/archived/names --remove-section=.swift1_autolink_entries \
 	    $$object $(BUILD)/archived/chime_$$(basename $$object) || exit 1; done
-	$(TOOLS)/llvm-ar rcsD $@ $(BUILD)/archived/*.o
+	$(TOOLS)/llvm-ar rcsD $@ $(BUILD)/archived/chime_*.o

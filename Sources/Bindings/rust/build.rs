@@ -18,7 +18,8 @@ fn main() {
     match env::var("CHIME_DIR") {
         Ok(directory) => {
             let lib = Path::new(&directory).join("lib");
-            let files: &[&str] = if shared { &["libchime.so", "libchime.dylib"] } else { &["libchime.a"] };
+            let files: &[&str] =
+                if shared { &["libchime.so", "libchime.dylib", "libchime.dll.a"] } else { &["libchime.a"] };
             if !files.iter().any(|file| lib.join(file).exists()) {
                 panic!("CHIME_DIR={directory}: this is no unpacked release of Chime");
             }
@@ -32,9 +33,14 @@ fn main() {
 
 fn link(shared: bool) {
     println!("cargo:rustc-link-lib={}=chime", if shared { "dylib" } else { "static" });
-    if !shared && env::var("CARGO_CFG_TARGET_OS").map_or(false, |system| system == "linux") {
-        println!("cargo:rustc-link-lib=dylib=dl");
-        println!("cargo:rustc-link-lib=dylib=pthread");
+    let system = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    let needed: &[&str] = match system.as_str() {
+        "linux" => &["dylib=dl", "dylib=pthread"],
+        "windows" => &["dylib=advapi32"],
+        _ => &[],
+    };
+    for library in needed.iter().filter(|_| !shared) {
+        println!("cargo:rustc-link-lib={library}");
     }
 }
 

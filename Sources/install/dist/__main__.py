@@ -86,7 +86,7 @@ copy bin\\chime-1.dll .
 tick
 ```
 
-With MinGW; `lib/libchime.a -ladvapi32 -lssp` in place of `lib/libchime.dll.a` makes the library part of the program:
+With MinGW; `lib/libchime.a -ladvapi32` in place of `lib/libchime.dll.a` makes the library part of the program:
 
 ```sh
 gcc tick.c -Iinclude lib/libchime.dll.a -o tick.exe && cp bin/chime-1.dll . && ./tick.exe

@@ -152,7 +152,7 @@ class Target:
             text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', 'IMPORTED_IMPLIB "${_chime_libdir}/chime.lib"')
             text = text.replace("libchime.so.@SONAME_VERSION@", "../bin/chime-@SONAME_VERSION@.dll")
             text = text.replace("AND NOT TARGET Chime::chime-static)", "AND NOT TARGET Chime::chime-static AND NOT MSVC)")
-            text = text.replace("-ldl -pthread", "-ladvapi32 -lssp").replace('"dl;-pthread"', '"advapi32;ssp"')
+            text = text.replace("-ldl -pthread", "-ladvapi32").replace('"dl;-pthread"', '"advapi32"')
         elif template == "chime.pc":
             # A program that is linked with the release as it lies starts as it is.
             text = text.replace("-L${libdir} -lchime", "-L${libdir} -lchime -Wl,-rpath,${libdir}")

@@ -182,8 +182,8 @@ def dll(target, tree):
     made.mkdir()
     flags = asked(tree, "chime-static")
     ways = {"mingw": [f"-I{tree}/include", f"{tree}/lib/libchime.dll.a"], "msvc": [f"-I{tree}/include", f"{tree}/lib/chime.lib"],
-            "archive": ["-static", f"-I{tree}/include", f"{tree}/lib/libchime.a", "-ladvapi32", "-lssp"]}
-    expect("-ladvapi32" in flags and "-lssp" in flags, f"{target.name}: chime-static.pc: {flags}")
+            "archive": ["-static", f"-I{tree}/include", f"{tree}/lib/libchime.a", "-ladvapi32"]}
+    expect("-ladvapi32" in flags, f"{target.name}: chime-static.pc: {flags}")
     shutil.copy(tree / "bin" / library_name, made)
     environment = {**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str(work / "wine")}
     for name, words in ways.items():

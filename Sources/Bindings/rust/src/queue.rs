@@ -7,6 +7,7 @@ use crate::timer::{Timer, TimerOptions};
 use crate::values::{nanoseconds, Clock, QueueKind, QueueStats, Schedule, Tick};
 use std::ffi::{c_void, CString};
 use std::mem::ManuallyDrop;
+#[cfg(unix)]
 use std::os::unix::io::{AsRawFd, RawFd};
 use std::ptr::null_mut;
 use std::time::Duration;
@@ -191,8 +192,9 @@ impl Queue {
         checked(unsafe { sys::chime_queue_jump(self.0, nanoseconds(duration)) }).map(drop)
     }
 
-    /// The descriptor of a host-driven queue, to poll: readable when `process` has something to do. The queue's own.
-    pub fn descriptor(&self) -> Result<RawFd, Error> {
+    /// The descriptor of a host-driven queue, to poll: readable when `process` has something to do. On Windows a handle, to
+    /// wait for. The queue's own.
+    pub fn descriptor(&self) -> Result<sys::Waitable, Error> {
         filled(|fd| unsafe { sys::chime_queue_fd(self.0, fd) })
     }
 
@@ -252,6 +254,7 @@ fn until_zero(label: &str) -> CString {
     CString::new(label.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
 
+#[cfg(unix)]
 impl AsRawFd for Queue {
     /// As `descriptor`; -1 if the queue is not host-driven.
     fn as_raw_fd(&self) -> RawFd {

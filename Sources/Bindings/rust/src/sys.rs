@@ -13,6 +13,11 @@ pub type Status = i32;
 pub type QueueId = u64;
 pub type TimerId = u64;
 pub type TargetId = u64;
+/// A descriptor, where there are any; else a handle.
+#[cfg(unix)]
+pub type Waitable = i32;
+#[cfg(not(unix))]
+pub type Waitable = isize;
 pub type Handler = unsafe extern "C" fn(*const Tick, *mut c_void);
 pub type Function = unsafe extern "C" fn(*mut c_void); // finalizers too
 
@@ -146,7 +151,7 @@ extern "C" {
     pub fn chime_queue_now(queue: QueueId, now_ns: *mut i64) -> Status;
     pub fn chime_queue_advance(queue: QueueId, duration_ns: i64) -> Status;
     pub fn chime_queue_jump(queue: QueueId, duration_ns: i64) -> Status;
-    pub fn chime_queue_fd(queue: QueueId, fd: *mut i32) -> Status;
+    pub fn chime_queue_fd(queue: QueueId, fd: *mut Waitable) -> Status;
     pub fn chime_queue_get_stats(queue: QueueId, stats: *mut QueueStats) -> Status;
     pub fn chime_queue_next_deadline(queue: QueueId, deadline_ns: *mut i64) -> Status;
     pub fn chime_queue_poll_timeout(queue: QueueId, milliseconds: *mut i32) -> Status;
