@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -287,11 +288,13 @@ def reds(log):
     for line in log.read_text(errors="replace").split("\n"):
         words = line.split()
         if line.startswith("FAILED ") and len(words) > 1:
-            name = " ".join(words[1:3]).rstrip(":") if "/" not in words[1] and words[2:3] and words[1].islower() and "_" not in words[1] else words[1].rstrip(":")
+            name = " ".join(words[1:2] if words[1].endswith(":") else words[1:3]).rstrip(":")
         elif line.startswith("✘ Test ") and "(" in line:
             name = line[7:].split("(")[0]
         elif line.startswith("RED ") or " RED " in line[:40]:
             name = line.split("RED ", 1)[1].split(":")[0][:70]
+        elif re.match(r"\w+ \w+ \d+: ", line):
+            name = " ".join(words[:2])
         elif "hangs" in line and line.startswith("***"):
             name = "hangs"
         elif "does not end" in line or "takes longer" in line:
