@@ -1269,7 +1269,8 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  *              id. NULL ends the file that is being written. A file that this call ends is complete when it returns,
  *              and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
- *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
+ *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_LIMIT:
+ *         chime_set_memory_limit forbids the ring
  *
  * Calls back: no. Waits: no; for the file, if it ends one.
  */

@@ -105,6 +105,7 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
       if (*format == 'd') chime_write_duration(value, first);
       if (*format == 'k') part = what_is_named(first);
       if (*format == 'n') snprintf(value, sizeof value, "%" PRId64, first);
+      if (*format == 'u') snprintf(value, sizeof value, "%" PRIu64, (uint64_t)first);
       if (*format == 'e') write_error(value, sizeof value, (int)first);
       first = second;
     }

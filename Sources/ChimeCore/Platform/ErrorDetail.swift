@@ -17,7 +17,7 @@ extension Status {
   /// The status, and a sentence on it for the thread that gets it.
   ///
   /// - Parameters:
-  ///   - why: `%t` and `%n` stand for the values, `%k` for what an id names, `%e` for an error, `%s` for the name.
+  ///   - why: `%t`, `%n` and `%u` stand for the values, `%k` for what an id names, `%e` for an error, `%s` for the name.
   ///   - name: what is wrong: an argument or a member, as the header names it.
   @inline(__always)
   package func because(
@@ -89,9 +89,9 @@ extension Status {
     if id == 0 { return Status.invalidHandle.because("%s is 0, which is no id", of: name) }
     // What is no id at all has not one of these kinds, or was made up for a test.
     let found = Handle.Kind(rawValue: UInt64(bitPattern: id) >> (Handle.indexBits + Handle.versionBits))
-    if found == nil { return Status.invalidHandle.because("%s (%n) names nothing", id, of: name) }
-    if found != kind { return Status.invalidHandle.because("%s (%n) is the id of %k", id, id, of: name) }
-    return Status.invalidHandle.because("%s (%n) was released", id, of: name)
+    if found == nil { return Status.invalidHandle.because("%s (%u) names nothing", id, of: name) }
+    if found != kind { return Status.invalidHandle.because("%s (%u) is the id of %k", id, id, of: name) }
+    return Status.invalidHandle.because("%s (%u) was released", id, of: name)
   }
 }
 
