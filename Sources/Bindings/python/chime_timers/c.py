@@ -12,6 +12,7 @@ for the GIL.
 
 import ctypes
 import os
+import select
 import sys
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Optional
@@ -49,6 +50,16 @@ KINDS = "DUE FIRED ARMED CANCELLED FINALIZE FUNCTION".split()
 
 # chime_waitable: a descriptor, on Windows a HANDLE.
 WAITABLE: Any = ctypes.c_ssize_t if sys.platform == "win32" else c_int32
+
+
+def wait_readable(fd: int, milliseconds: int) -> None:
+    """Until a queue's descriptor is readable, or some time has passed; others of Python's threads run meanwhile."""
+    if sys.platform == "win32":
+        ctypes.windll.kernel32.WaitForSingleObject(c_void_p(fd), milliseconds)
+    else:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        poll.poll(milliseconds)
 
 
 class Sized(ctypes.Structure):

@@ -3,7 +3,6 @@
 import atexit
 import ctypes
 import queue
-import select
 import threading
 import time
 import warnings
@@ -339,8 +338,7 @@ class Queue:
             time.sleep(0.001)
 
     def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
-        poll, kept, status = select.poll(), self._left, c.OK
-        poll.register(self.fd, select.POLLIN)
+        fd, kept, status = self.fd, self._left, c.OK
         if self._stopping:  # no turn is needed, which would stay behind
             c.queue_stop(id)
             return calling(call, c.queue_run, id, flags)
@@ -365,7 +363,7 @@ class Queue:
                         kept = self._left = calling(call, c.queue_run, id, 0) == c.ERROR_BUSY
             if status != c.STOPPED or others or call.raised:
                 return status
-            poll.poll(SLICE // 1_000_000)
+            c.wait_readable(fd, SLICE // 1_000_000)
 
     def stop(self) -> Outcome:
         """Makes `run` return. From any thread, and from a handler."""
