@@ -16,6 +16,7 @@ import itertools
 import sys
 
 import hardware
+from hardware import is_acyclic
 
 RLX, ACQ, REL, ACQ_REL, SC = "rlx", "acq", "rel", "acq_rel", "sc"
 
@@ -120,10 +121,6 @@ def closure(relation):
             if result[i] & bit:
                 result[i] |= row
     return result
-
-
-def is_acyclic(relation):
-    return all(not row >> i & 1 for i, row in enumerate(closure(relation)))
 
 
 def restrict(relation, left, right):

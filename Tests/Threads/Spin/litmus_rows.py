@@ -171,13 +171,8 @@ def deadline(field=REL, fence=F(ACQ)):
         {"word": 0, "deadline": 7}, lambda r: r[1] == (0, 8, 0)
 
 
-def waiters(look=SC):
-    """P6 with a count. A waiter counts itself, then looks whether the timer is busy; the ender clears that, then counts."""
-    return sees([X("count", 1), R("busy", look)], [X("busy", 0), R("count", SC)], count=0, busy=1)
-
-
 def waited():
-    """P6 with a flag in the word: one location decides."""
+    """P6. The flag is in the word: one location decides."""
     return [thread(U("word", lambda old: 3 if old == 1 else None, ACQ_REL)), thread(X("word", 0, ACQ_REL))], {"word": 1}, \
         lambda r: r == ((1,), (1,))
 
@@ -263,8 +258,6 @@ ROWS = [
     ("Word read twice, deadline", deadline(), "field stored with release", False, False),
     ("", deadline(field=RLX), "relaxed, as in version 0.1.2", True, False),
     ("", deadline(fence=None), "no acquire fence", True, False),
-    ("P6 count of waiters", waiters(), "all sc", False, False),
-    ("", waiters(look=ACQ), "busy loaded with acquire, as in version 0.1.2", True, False),
     ("P6 waited flag", waited(), "one word, acquire-release", False, False),
     ("P5 watched", watched(), "all sc", False, False),
     ("", watched(store=REL), "watched stored with release", True, True),

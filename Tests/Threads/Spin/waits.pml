@@ -2,7 +2,7 @@
  * P6: waits for the end of a callback, and rings of them.
  *
  * Three timers and four threads: each is inside a handler of one, two of them in turn inside the first timer's, and
- * waits for another timer or for none. The ender is told by a flag in the word, or, with COUNTER, by a count of waiters.
+ * waits for another timer or for none. The ender is told by a flag in the word.
  *
  * Nobody waits for ever: a ring of two or three is answered WOULD_DEADLOCK by the wait that would close it. Nobody else
  * is answered so: a wait that is over is no part of a ring. No wait ends before the callback that it met.
@@ -17,7 +17,6 @@
 bool busy[N], waited[N];
 byte inside[N];        /* the thread that is inside the timer's handler, while it is busy */
 byte tick[N];          /* ghost: which of its ticks runs */
-byte count;
 bool lock;
 byte subject[THREADS];       /* what thread i waits for; guarded by the lock */
 bool signalled[THREADS];
@@ -58,11 +57,7 @@ inline find_ring(target) {
 
 /* One more look: it is over, or whoever ends it knows of the wait. */
 inline look(target) {
-#ifdef COUNTER
-  over = !busy[target]
-#else
   atomic { over = !busy[target]; waited[target] = waited[target] || busy[target] }
-#endif
 }
 
 inline wait_for(target) {
@@ -80,9 +75,6 @@ inline wait_for(target) {
   if
   :: !ring ->
      subject[me] = target;
-#ifdef COUNTER
-     count++;
-#endif
      release();
 #ifndef LOOKS_FIRST
      look(target);
@@ -114,9 +106,6 @@ inline wait_for(target) {
      od;
      assert(ring || !busy[target] || tick[target] != met);
      acquire();
-#ifdef COUNTER
-     count--;
-#endif
      atomic { subject[me] = NOBODY; signalled[me] = false };
      release()
   :: ring -> release()
@@ -126,19 +115,10 @@ inline wait_for(target) {
 
 inline end_callback() {
 #ifdef ENDER_LOOKS_FIRST
-#ifdef COUNTER
-  tell = count != 0;
-#else
   atomic { tell = waited[mine]; waited[mine] = false };
-#endif
   busy[mine] = false;
-#else
-#ifdef COUNTER
-  busy[mine] = false;
-  tell = count != 0;
 #else
   atomic { busy[mine] = false; tell = waited[mine]; waited[mine] = false };
-#endif
 #endif
   if
   :: tell ->
@@ -182,5 +162,5 @@ init {
     run Thread(0, 0); run Thread(1, 1); run Thread(2, 2); run Thread(3, 0)
   }
   timeout;
-  assert(ended == THREADS && count == 0 && !lock)
+  assert(ended == THREADS && !lock)
 }
