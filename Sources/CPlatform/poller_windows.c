@@ -65,7 +65,9 @@ int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds) {
 bool chime_poller_keeps_time(void) { return false; }
 
 bool chime_poller_set(const chime_poller *poller, int64_t time) {
-  return chime_timer_set(chime_handle_of_file(poller->timer), chime_monotonic_clock(), time);
+  if (!chime_timer_set(chime_handle_of_file(poller->timer), chime_monotonic_clock(), time)) return false;
+  chime_watch_pool(time);
+  return true;
 }
 
 void chime_poller_ring(const chime_poller *poller) { SetEvent(chime_handle_of_file(poller->bell)); }

@@ -21,17 +21,18 @@ static int make(bool is_watched) {
 int chime_timer_file_make(int32_t clock) { return make(clock != chime_monotonic_clock()); }
 int chime_wall_timer_file_make(void) { return make(true); }
 
-/* Of a wall clock's file INT64_MAX and times in the past come here, of whichever clock. */
+/* Of a wall clock's file INT64_MAX and times in the past come here, of whichever clock. Armed last: what has changed meanwhile
+   sets the timer anew. */
 void chime_timer_file_set(int file, int32_t clock, int64_t time) {
   HANDLE timer = chime_handle_of_file(file);
-  if (clock != chime_monotonic_clock()) chime_watch_arm(timer, time != INT64_MAX);
   chime_timer_set(timer, clock, time);
+  if (clock != chime_monotonic_clock()) chime_watch_arm(timer, time != INT64_MAX);
 }
 
 void chime_wall_timer_file_set(int file, int64_t time, int64_t offset) {
   HANDLE timer = chime_handle_of_file(file);
   (void)offset;
-  chime_watch_arm(timer, time != INT64_MAX);
   chime_timer_set(timer, chime_monotonic_clock(), time);
+  chime_watch_arm(timer, time != INT64_MAX);
 }
 #endif
