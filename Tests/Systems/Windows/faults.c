@@ -7,6 +7,7 @@
 #define _WIN32_WINNT 0x0A00
 #include <windows.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,6 +273,55 @@ static void the_wall_clock_is_watched(void) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
+/* Every call leaves errno as it was, whatever callbacks and the system do to it, and whether there is memory or not. */
+enum { SENTINEL = 4242 };
+static void change_errno(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  errno = EDOM;
+}
+static void change_errno_in_function(void *context) {
+  (void)context;
+  errno = EDOM;
+}
+#define KEEPS_ERRNO(call) (errno = SENTINEL, (void)(call), expect(errno == SENTINEL, __LINE__, #call))
+static void use_a_queue(chime_queue_kind kind, chime_clock clock) {
+  chime_queue_options options = QUEUE_OPTIONS(.clock = clock);
+  chime_timer_options timer_options =
+      TIMER_OPTIONS(.handler = change_errno, .finalizer = change_errno_in_function, .context = &options);
+  chime_queue_t queue = 0;
+  chime_timer_t timer = 0, other = 0;
+  uint32_t count = 0;
+  int64_t time = 0;
+  KEEPS_ERRNO(chime_queue_create(kind, &options, &queue));
+  KEEPS_ERRNO(chime_timer_start(queue, &timer_options, AFTER(0), &timer));
+  KEEPS_ERRNO(chime_timer_create(queue, &timer_options, &other));
+  KEEPS_ERRNO(chime_timer_activate(other, EVERY(CHIME_HOUR, CHIME_HOUR)));
+  KEEPS_ERRNO(chime_timer_postpone(other, CHIME_HOUR));
+  KEEPS_ERRNO(chime_queue_async(queue, change_errno_in_function, NULL, change_errno_in_function));
+  KEEPS_ERRNO(chime_queue_process(queue, 0, &count));
+  KEEPS_ERRNO(chime_queue_advance(queue, 1));
+  KEEPS_ERRNO(chime_queue_sync(queue, change_errno_in_function, NULL, PATIENCE));
+  KEEPS_ERRNO(chime_timer_fire(other));
+  KEEPS_ERRNO(chime_queue_next_deadline(queue, &time));
+  KEEPS_ERRNO(chime_timer_cancel_and_wait(other, PATIENCE));
+  KEEPS_ERRNO(chime_timer_release(timer));
+  KEEPS_ERRNO(chime_timer_release(other));
+  KEEPS_ERRNO(chime_queue_shutdown(queue, PATIENCE));
+}
+static void calls_leave_errno_alone(void) {
+  static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT,
+                                           CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE};
+  for (int refused = 0; refused < 2; refused++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+      use_a_queue(kinds[i], CHIME_CLOCK_MONOTONIC);
+      use_a_queue(kinds[i], CHIME_CLOCK_WALL);
+    }
+    KEEPS_ERRNO(chime_sleep_until(CHIME_CLOCK_MONOTONIC, 0));
+    KEEPS_ERRNO(chime_trace_to_file("no such directory\\faults.trace"));
+    KEEPS_ERRNO(chime_set_memory_limit(1)); /* the second round has no memory */
+  }
+}
+
 /* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -295,6 +345,7 @@ static const struct {
     {"a_precise_queues_thread_is_as_asked_for", a_precise_queues_thread_is_as_asked_for, 0, ""},
     {"a_serial_queues_thread_is_the_usual_one", a_serial_queues_thread_is_the_usual_one, 0, ""},
     {"handles_of_each_clock_come_and_go", handles_of_each_clock_come_and_go, 0, ""},
+    {"calls_leave_errno_alone", calls_leave_errno_alone, 0, ""},
     {"the_wall_clock_is_watched", the_wall_clock_is_watched, 0, ""},
 };
 
