@@ -2,7 +2,7 @@
  * wait_handles.c - a loop of Windows' own: the handle of a host-driven queue (chime_queue_fd) beside the program's, in
  * WaitForMultipleObjects. Handlers run in this thread, inside chime_queue_process; another thread signals an event.
  *
- * Build:  make FOR=windows (or cl wait_handles.c /I..\include chime.lib; or gcc wait_handles.c -I../include libchime.dll.a)
+ * Build:  make FOR=windows; in a release: gcc wait_handles.c -I../../../../include ../../../../lib/libchime.dll.a
  * Run:    build\wait_handles
  *
  * Output:

@@ -506,8 +506,8 @@ class queue {
     return chime_queue_advance(id_, nanoseconds(duration));
   }
   template <class D> status jump(D duration) const noexcept { return chime_queue_jump(id_, nanoseconds(duration)); }
-  int fd() const noexcept {
-    std::int32_t file = -1;
+  chime_waitable fd() const noexcept {
+    chime_waitable file = -1;
     chime_queue_fd(id_, &file);
     return file;
   }

@@ -92,6 +92,9 @@ With MinGW; `lib/libchime.a -ladvapi32` in place of `lib/libchime.dll.a` makes t
 gcc tick.c -Iinclude lib/libchime.dll.a -o tick.exe && cp bin/chime-1.dll . && ./tick.exe
 ```
 
+A program finds the DLL beside itself or on `PATH`, however it was built. `-static` keeps MinGW's own DLLs out, `libwinpthread-1.dll`
+among them.
+
 ```text
 {output}```
 
@@ -103,7 +106,7 @@ this folder; `CMakeLists.txt`, here, is that. By pkg-config: `lib/pkgconfig`.
 | `bin`, `lib` | the DLL; import libraries for MSVC (`chime.lib`) and MinGW (`libchime.dll.a`), and `libchime.a` for MinGW |
 | `include` | chime.h, which says what each function does; chime_run_loop.h; chime.hpp, for C++17 |
 | `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): the kinds of queues, all functions on a page |
-| `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each; `wait_handles.c` is Windows' own |
+| `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each; `wait_handles.c` is Windows' own. Those on epoll, POSIX or another library's loop (at_night, clean_end, daily, fork, own_memory, poll_host, records, spawn, and all that name a library) are for other systems |
 | `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), with what cannot hold on Windows, [Troubleshooting](share/doc/chime/Troubleshooting.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
 | `share/chime` | what other languages need: [Chime from other languages](share/doc/chime/Languages.md) |
 | `share/doc/chime/LICENCE`, `licences` | which licences there are |
@@ -129,6 +132,8 @@ def pack(target, apple):
     name = f"chime-{VERSION}-{target.platform}"
     document = sbom.document(target, tree)
     program, output = first_program()
+    if target.is_windows:
+        program = program.replace("#include <unistd.h>\n", "#include <windows.h>\n").replace("sleep(1)", "Sleep(1000)")
     tree[f"share/doc/chime/{name}.spdx.json"] = document
     readme = WINDOWS if target.is_windows else README
     tree["README.md"] = readme.format(

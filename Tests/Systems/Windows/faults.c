@@ -273,6 +273,13 @@ static void the_wall_clock_is_watched(void) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
+static void a_trace_files_name_is_utf8(void) {
+  EXPECT_OK(chime_trace_to_file("faults-\xc3\xa9.trace"));
+  EXPECT_OK(chime_trace_to_file(NULL));
+  EXPECT(DeleteFileW(L"faults-\x00e9.trace"));
+  EXPECT(chime_trace_to_file("faults-\xff.trace") < 0);
+}
+
 /* Every call leaves errno as it was, whatever callbacks and the system do to it, and whether there is memory or not. */
 enum { SENTINEL = 4242 };
 static void change_errno(const chime_tick *tick, void *context) {
@@ -345,6 +352,7 @@ static const struct {
     {"a_precise_queues_thread_is_as_asked_for", a_precise_queues_thread_is_as_asked_for, 0, ""},
     {"a_serial_queues_thread_is_the_usual_one", a_serial_queues_thread_is_the_usual_one, 0, ""},
     {"handles_of_each_clock_come_and_go", handles_of_each_clock_come_and_go, 0, ""},
+    {"a_trace_files_name_is_utf8", a_trace_files_name_is_utf8, 0, ""},
     {"calls_leave_errno_alone", calls_leave_errno_alone, 0, ""},
     {"the_wall_clock_is_watched", the_wall_clock_is_watched, 0, ""},
 };

@@ -1,4 +1,4 @@
-# Runs the cases of faults.exe, each in a process of its own, loads.exe and wall_idle.exe. Called by make, in the directory of the programs.
+# Runs the cases of faults.exe, each in a process of its own, loads.exe, wall_idle.exe and hpp.exe. Called by make, in the directory of the programs.
 passed=0 failed=0
 verdict() {
   if [ "$2" -eq 0 ]; then passed=$((passed + 1)) && echo "ok $1"; else
@@ -31,5 +31,7 @@ eval "timeout --kill-after=5 90 $START ./loads.exe" 2>errors </dev/null | grep -
 verdict "the library stays when it is let go of, and its timers go on" $?
 eval "timeout --kill-after=5 90 $START ./wall_idle.exe" >errors 2>&1 </dev/null
 verdict "a wall clock's queue that waits for nothing causes no wake-up" $?
+eval "timeout --kill-after=5 90 $START ./hpp.exe" >errors 2>&1 </dev/null
+verdict "a program with chime.hpp waits for a queue's handle" $?
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

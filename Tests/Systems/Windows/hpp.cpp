@@ -1,0 +1,17 @@
+/* hpp.cpp - chime.hpp on Windows: a host-driven queue's handle, and objects that go in order. */
+#include <windows.h>
+
+#include <chime.hpp>
+
+using namespace std::chrono_literals;
+
+int main() {
+  int ticks = 0;
+  {
+    chime::queue queue(CHIME_QUEUE_HOST);
+    chime::timer timer = queue.every(1ms, [&] { ticks++; });
+    while (ticks < 3 && WaitForSingleObject(reinterpret_cast<HANDLE>(queue.fd()), 30000) == WAIT_OBJECT_0)
+      queue.process();
+  }
+  return ticks < 3;
+}
