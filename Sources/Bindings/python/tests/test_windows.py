@@ -8,6 +8,8 @@ import tempfile
 import textwrap
 import unittest
 
+import chime_timers
+
 PROGRAM = """
     import asyncio, ctypes, enum, os, select, signal, sys, threading, types
 
@@ -35,8 +37,8 @@ PROGRAM = """
 
 class Windows(unittest.TestCase):
     def test_the_dll_beside_the_package_is_loaded_and_its_handle_is_waited_for(self):
-        package = os.path.dirname(__import__("chime_timers").__file__)
-        here = os.environ.get("CHIME_LIBRARY") or "libchime.so.1"
+        package = os.path.dirname(chime_timers.__file__)
+        here = chime_timers.c.library._name
         for is_beside in (False, True):
             with self.subTest(is_beside=is_beside), tempfile.TemporaryDirectory() as directory:
                 copy = os.path.join(directory, "chime_timers")
