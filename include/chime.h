@@ -1266,8 +1266,8 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
  * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows); %p in it stands
- *              for the process id. NULL ends the file that is being written. A file that this call ends is complete when it returns,
- *              and holds everything that has happened before
+ *              for the process id. NULL ends the file that is being written. A file that this call ends is complete
+ *              when it returns, and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_LIMIT:
  *         chime_set_memory_limit forbids the ring

@@ -29,7 +29,8 @@ void *chime_function_of(const char *library, const char *name);
 
 /*
  * Something that is told of steps of the wall clock and of the system's sleep, from a thread of the system's, within a second
- * after either, as long as it is armed: a timer that is set, or what the poller has added while that waits for a time. (wall_steps_windows.c)
+ * after either: a timer as long as it is armed; what the pool's poller has added, as long as that waits for a time.
+ * (wall_steps_windows.c)
  */
 typedef struct chime_watch {
   struct chime_watch *next;
@@ -39,7 +40,7 @@ typedef struct chime_watch {
 /* False without memory. */
 bool chime_watch_begin(HANDLE handle, bool is_timer);
 void chime_watch_arm(HANDLE handle, bool is_armed);
-/* Until when the poller waits, for whose watched ones alone something has to be told before that time. */
+/* Says until when the pool's poller waits. What it has added is told of steps until then. */
 void chime_watch_pool(int64_t time);
 /* Has an event signalled in the watched one's place. */
 bool chime_watch_tell(HANDLE handle, HANDLE event);

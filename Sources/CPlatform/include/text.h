@@ -20,8 +20,8 @@ void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseco
 
 /*
  * Writes a sentence, cut to what there is room for. In `format`, %s stands for `name`; and for the values, in their order,
- * %t: a duration in all its digits, %d: in three, %n: a number, %u: an id, %k: what an id names, by its kind ("a timer"), %e: an error
- * number, which the system's words for it follow.
+ * %t: a duration in all its digits, %d: in three, %n: a number, %u: an id, %k: what an id names, by its kind ("a timer"),
+ * %e: an error number, which the system's words for it follow.
  */
 void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first,
                           int64_t second);
