@@ -1,11 +1,9 @@
-"""What is believed of systems on which nothing has run, and the tests that decide it: beliefs.txt.
+"""What is believed of systems on which nothing has run, and the tests that decide it: the tables `belief | test` of Limits.md.
 
-    beliefs.py           whether the tables of Limits.md say the same, and each test is there
-    beliefs.py SYSTEM    prints that system's table, as Limits.md has it
+    beliefs.py    whether each test is there
 
-A belief is a block: its systems in brackets, the belief, and lines `test: PROGRAM NAME`, NAME a test or a pattern of tests; and
-`by hand: ...` for what no program decides. Without tests it stays a matter of hands. Text after a `#` at the beginning of a
-line is a comment.
+In a row each test is `PROGRAM: NAME`, NAME a test, a pattern of tests, or all; `by hand: ...` comes last, and is what no program
+decides. The section says of which system it is believed; where that is Linux, the belief names the processor.
 """
 
 import fnmatch
@@ -13,43 +11,37 @@ import os
 import re
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = os.path.join(HERE, "..")
-LIMITS = os.path.join(HERE, "../../Sources/Chime/Chime.docc/Limits.md")
-PROCESSORS = ("linux", "musl", "arm64", "riscv64")
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+LIMITS = os.path.join(TESTS, "../Sources/Chime/Chime.docc/Limits.md")
+SECTIONS = {"macOS": ["macos"], "Windows": ["windows"]}
+PROCESSORS = {"x86-64": "linux", "arm64": "arm64", "riscv64": "riscv64"}
 
 
 class Belief:
-    def __init__(self, systems, text):
-        self.systems, self.text, self.tests, self.by_hand = systems, text, [], ""
+    def __init__(self, section, text, decided_by):
+        programs, _, self.by_hand = decided_by.partition("by hand: ")
+        self.text = text
+        self.systems = SECTIONS.get(section) or [PROCESSORS[name] for name in re.findall("|".join(PROCESSORS), text)]
+        self.tests = []
+        for program, names in re.findall(r"(\w+): (all|`[^`]+`(?:, `[^`]+`)*)", programs):
+            self.tests += [f"{program} {name}" for name in re.findall("`([^`]+)`", names) or ["*"]]
 
     def tests_of(self, program):
         return [test.split(" ", 1)[1] for test in self.tests if test.split(" ", 1)[0] == program]
 
-    def row(self):
-        programs = {}
-        for test in self.tests:
-            program, name = test.split(" ", 1)
-            programs.setdefault(program, []).append(f"`{name}`" if name != "*" else "all")
-        shown = [f"{program}: {', '.join(names)}" for program, names in programs.items()]
-        return f"| {self.text} | {'; '.join(shown + ['by hand: ' + self.by_hand] * bool(self.by_hand))} |"
-
 
 def read():
-    found = []
-    for number, line in enumerate(open(os.path.join(HERE, "beliefs.txt"), encoding="utf-8"), 1):
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
-        begins = re.fullmatch(r"\[([a-z0-9 ]+)\] (.+)", line)
-        if begins:
-            found.append(Belief(begins[1].split(), begins[2]))
-        elif line.startswith("test: ") and re.fullmatch(r"\w+ [\w* ]+", line[6:]):
-            found[-1].tests.append(line[6:])
-        elif line.startswith("by hand: "):
-            found[-1].by_hand = line[9:]
-        else:
-            sys.exit(f"beliefs.txt:{number}: neither a belief nor what decides one: {line}")
+    found, section, is_table = [], "", False
+    for line in open(LIMITS, encoding="utf-8"):
+        heading = re.match(r"#+ (\w+)", line)
+        row = re.fullmatch(r"\| (.+) \| (.+) \|\n", line)
+        section = heading[1] if heading else section
+        if line == "| belief | test |\n":
+            is_table = True
+        elif not row:
+            is_table = False
+        elif is_table and row[1] != "---":
+            found.append(Belief(section, row[1], row[2]))
     return found
 
 
@@ -70,7 +62,6 @@ def names():
         "csuite": in_files(r"\b[A-Z_]*(?:TEST|TIMELINE)[A-Z_]*\((\w+)", *sources("C")) | {"*"},
         "storms": in_files(r"\bTEST[A-Z_]*\((\w+)", *sources("Threads/Storms")) | {"*"},
         "faults": in_files(r'\{"(\w+)", \w+, ', "Systems/Windows/faults.c"),
-        "loads": {"loads"},
         "seeds": {"*"},
         "queues": in_files(r"\bTEST_ON\(\w+, (\w+),", "C/harness.h"),
     }
@@ -88,20 +79,17 @@ def is_there(name, tests, queues):
 
 
 def check():
-    wrong, page, known, beliefs = [], open(LIMITS, encoding="utf-8").read(), names(), read()
+    wrong, known, beliefs = [], names(), read()
     for belief in beliefs:
         for test in belief.tests:
             program, name = test.split(" ", 1)
             if not is_there(name, known.get(program, ()), known["queues"]):
                 wrong.append(f"no test is called {test}")
-        if not belief.tests and not belief.by_hand:
-            wrong.append(f"nothing decides: {belief.text}")
-        if belief.row() not in page:
-            wrong.append(f"Limits.md has no row\n{belief.row()}")
-    rows = re.findall(r"^\| belief \| test \|\n\| --- \| --- \|\n((?:\|.*\n)+)", page, re.M)
-    count = sum(len(table.splitlines()) for table in rows)
-    if count != len(beliefs):
-        wrong.append(f"Limits.md has {count} beliefs, beliefs.txt {len(beliefs)}")
+        if not belief.systems or not belief.tests and not belief.by_hand:
+            wrong.append(f"of no system, or nothing decides: {belief.text}")
+    for system in ["macos", "windows", *PROCESSORS.values()]:
+        if not of(system):
+            wrong.append(f"Limits.md has no belief of {system}")
     for text in wrong:
         print(text)
     print(f"{len(beliefs)} beliefs, {sum(len(belief.tests) for belief in beliefs)} tests that decide them")
@@ -109,6 +97,4 @@ def check():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
-        sys.exit(check())
-    print("\n".join(belief.row() for belief in of(sys.argv[1])))
+    sys.exit(check())

@@ -1,6 +1,7 @@
 """What a folder for another machine holds: manifest.json, for run.
 
     manifest.py SYSTEM DIR [FAULTS...]    FAULTS: programs of Tests/Faults that are in it
+    manifest.py windows-own DIR           the programs of Windows/ alone
 """
 
 import json
@@ -25,8 +26,16 @@ EACH_ALWAYS = {"macos": ("callback_end", "fork")}
 LOADING = ["closed", "a_copy", "in_a_namespace"]
 
 
-def programs(system, directory, faults):
-    here = set(os.listdir(directory))
+def windows_own():
+    yield {"name": "faults", "cases": ["faults.exe"], "seconds": 90, "why": "what is Windows' own, a process for each case"}
+    for name, why in (
+        ("loads", "FreeLibrary with armed timers"), ("hpp", "chime.hpp, with a queue's handle"),
+        ("wall_idle", "a wall clock's queue that waits for nothing"),
+    ):  # fmt: skip
+        yield {"name": name, "run": [name + ".exe"], "seconds": 90, "why": why, "in": "long"}
+
+
+def programs(system, faults):
     exe = ".exe" if system == "windows" else ""
     quick_tests = sorted({name for belief in beliefs.of(system) for name in belief.tests_of("csuite") if "*" not in name})
     yield {
@@ -53,23 +62,18 @@ def programs(system, directory, faults):
         row["each"] = EACH.get(name, [])
         row["always"] = name in EACH_ALWAYS.get(system, ())
         yield row
-    if "faults.exe" in here:
-        yield {"name": "faults", "cases": ["faults.exe"], "seconds": 90, "why": "what is Windows' own, a process for each case"}
-        yield {"name": "loads", "run": ["loads.exe"], "seconds": 90, "why": "FreeLibrary with armed timers"}
-    for peer in ("chime", "libevent", "go"):
-        if f"scaling_{peer}{exe}" in here:
-            yield {"name": f"scaling_{peer}", "scaling": [f"scaling_{peer}{exe}"], "seconds": 1800, "why": "measures"}
+    if system == "windows":
+        yield from windows_own()
 
 
 def main():
     system, directory, *faults = sys.argv[1:]
     rows = [belief.__dict__ for belief in beliefs.of(system)]
     version = re.findall(r"define CHIME_VERSION_[A-Z]* +(\d+)", open(os.path.join(HERE, "../../include/chime.h")).read())
-    manifest = {
-        "system": system, "version": ".".join(version), "beliefs": rows, "programs": list(programs(system, directory, faults)),
-    }  # fmt: skip
+    chosen = list(windows_own() if system == "windows-own" else programs(system, faults))
+    manifest = {"system": system, "version": ".".join(version), "beliefs": rows, "programs": chosen}
     for program in manifest["programs"]:
-        for file in (program.get("run") or program.get("cases") or program.get("scaling"))[:1]:
+        for file in (program.get("run") or program["cases"])[:1]:
             if not os.path.exists(os.path.join(directory, file)):
                 sys.exit(f"{file} is not in {directory}")
     with open(os.path.join(directory, "manifest.json"), "w", encoding="utf-8") as file:
