@@ -35,7 +35,8 @@ def windows_own():
         yield {"name": name, "run": [name + ".exe"], "seconds": 90, "why": why, "in": "long"}
 
 
-def programs(system, faults):
+def programs(system, directory, faults):
+    here = set(os.listdir(directory))
     exe = ".exe" if system == "windows" else ""
     quick_tests = sorted({name for belief in beliefs.of(system) for name in belief.tests_of("csuite") if "*" not in name})
     yield {
@@ -64,16 +65,19 @@ def programs(system, faults):
         yield row
     if system == "windows":
         yield from windows_own()
+    for peer in ("chime", "libevent", "go"):
+        if f"scaling_{peer}{exe}" in here:
+            yield {"name": f"scaling_{peer}", "scaling": [f"scaling_{peer}{exe}"], "seconds": 1800, "why": "measures"}
 
 
 def main():
     system, directory, *faults = sys.argv[1:]
     rows = [belief.__dict__ for belief in beliefs.of(system)]
     version = re.findall(r"define CHIME_VERSION_[A-Z]* +(\d+)", open(os.path.join(HERE, "../../include/chime.h")).read())
-    chosen = list(windows_own() if system == "windows-own" else programs(system, faults))
+    chosen = list(windows_own() if system == "windows-own" else programs(system, directory, faults))
     manifest = {"system": system, "version": ".".join(version), "beliefs": rows, "programs": chosen}
     for program in manifest["programs"]:
-        for file in (program.get("run") or program["cases"])[:1]:
+        for file in (program.get("run") or program.get("cases") or program.get("scaling"))[:1]:
             if not os.path.exists(os.path.join(directory, file)):
                 sys.exit(f"{file} is not in {directory}")
     with open(os.path.join(directory, "manifest.json"), "w", encoding="utf-8") as file:
