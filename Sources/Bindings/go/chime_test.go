@@ -201,6 +201,8 @@ func TestAnErrorSaysWhatWasWrong(t *testing.T) {
 	expect(t, "sync on virtual time", errors.Is(err, Unsupported), true)
 	_, err = NewQueue(Virtual, QueueOptions{RealtimePriority: 5})
 	expect(t, "an option of another kind", errors.Is(err, InvalidArgument), true)
+	_, err = queue.Start(Schedule{First: 10}, TimerOptions{Target: uint64(queue.ID())}, function)
+	expect(t, "a target that is none", errors.Is(err, InvalidHandle), true)
 	timer := must(queue.After(10, function, func() { gone++ }))
 	expect(t, "close", must(queue.Close()), OK)
 	expect(t, "gone", gone, 1)

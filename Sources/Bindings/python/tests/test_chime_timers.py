@@ -4,6 +4,7 @@
 """
 
 import copy
+import ctypes
 import gc
 import os
 import pickle
@@ -14,7 +15,7 @@ import weakref
 from datetime import timedelta
 
 import chime_timers as chime
-from chime_timers import MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule, State, TickKind
+from chime_timers import MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule, State, TickKind, c
 
 WATCHDOG = 30 * SECOND
 
@@ -27,6 +28,17 @@ class Function:
 
     def __call__(self, tick):
         self.ticks.append(tick)
+
+
+class Structures(unittest.TestCase):
+    @unittest.skipUnless("CHIME_LAYOUT" in os.environ, "no record of the ABI")
+    def test_they_are_laid_out_as_recorded(self):
+        with open(os.environ["CHIME_LAYOUT"]) as lines:
+            for line in lines:
+                place, number = line.split()
+                structure, _, member = place.partition(".")
+                ours = c.STRUCTURES[structure]
+                self.assertEqual(getattr(ours, member).offset if member else ctypes.sizeof(ours), int(number), place)
 
 
 class VirtualTime(unittest.TestCase):
@@ -133,6 +145,15 @@ class VirtualTime(unittest.TestCase):
         self.assertEqual((stats.timers, stats.running, stats.ticks, sum(stats.lateness)), (1, 1, 3, 3))
         self.assertIn("due", timer.explain())
 
+    def test_a_tick_has_its_timers_target(self):
+        target = c.made(c.target_create, 77, c.FUNCTION())
+        with self.queue.start(Schedule(first=10), self.function, target=target) as timer:
+            self.queue.advance(10)
+            self.assertIs(c.target_release(target), c.OK)
+            self.assertEqual(self.function.ticks[0].target, 77)
+            with self.assertRaisesRegex(chime.Error, "CHIME_ERROR_TARGET_GONE"):
+                timer.restart()
+
     def test_jitter_repeats_by_its_seed(self):
         runs = []
         for seed in 1, 1, 2:
@@ -184,7 +205,7 @@ class Ownership(unittest.TestCase):
         for call in timer.suspend, lambda: queue.advance(1), queue.stats, lambda: queue.after(1, print), queue.dump:
             with self.assertRaises(chime.Error) as raised:
                 call()
-            self.assertEqual(raised.exception.status, chime.c.ERROR_INVALID_HANDLE)
+            self.assertEqual(raised.exception.status, c.ERROR_INVALID_HANDLE)
         self.assertIs(timer.release(), Outcome.IGNORED)  # it has ended with its queue
 
     def test_nothing_has_two_owners(self):
@@ -223,7 +244,7 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(chime.Error, r"CHIME_ERROR_INVALID_ARGUMENT: .*leeway_ns \(5 ms\)") as raised:
                 queue.start(Schedule.every(MILLISECOND, leeway=5 * MILLISECOND), print)
         error = raised.exception
-        self.assertEqual(error.status, chime.c.ERROR_INVALID_ARGUMENT)
+        self.assertEqual(error.status, c.ERROR_INVALID_ARGUMENT)
         copied = pickle.loads(pickle.dumps(error))
         self.assertEqual((copied.status, copied.detail, str(copied)), (error.status, error.detail, str(error)))
 
@@ -297,7 +318,7 @@ class RealTime(unittest.TestCase):
                     try:
                         queue.advance(1)
                     except chime.Error as error:
-                        forked = error.status == chime.c.ERROR_FORKED
+                        forked = error.status == c.ERROR_FORKED
                     chime.reinitialize()
                     with Queue(QueueKind.VIRTUAL) as another:
                         function = Function()

@@ -35,6 +35,32 @@ impl Seen {
     }
 }
 
+/// Where the record of the ABI is, which is not in the crate: `make -C Tests/Outside/Clients run` names it.
+#[test]
+fn structures_are_laid_out_as_recorded() {
+    let layout = chime::sys::layout();
+    let recorded = std::env::var("CHIME_LAYOUT").map_or(String::new(), |path| std::fs::read_to_string(path).unwrap());
+    for line in recorded.lines() {
+        let (place, number) = line.split_once(' ').unwrap();
+        assert!(layout.contains(&(place.to_string(), number.parse().unwrap())), "{line}");
+    }
+}
+
+#[test]
+fn a_tick_has_its_timers_target() -> Result<(), Error> {
+    use chime::sys;
+    let (queue, seen, mut target) = (Queue::new(QueueKind::Virtual)?, Seen::default(), 0);
+    // SAFETY: the object is a number, and nobody destroys it.
+    assert_eq!(unsafe { sys::chime_target_create(77 as *mut _, None, &mut target) }, sys::OK);
+    let timer = queue.start(&Schedule::once(ns(10)), &TimerOptions { target, ..Default::default() }, seen.closure())?;
+    queue.advance(ns(10))?;
+    // SAFETY: the only reference to it is given back.
+    assert_eq!(unsafe { sys::chime_target_release(target) }, sys::OK);
+    assert_eq!(seen.0.lock().unwrap()[0].target, 77);
+    assert_eq!(timer.restart().unwrap_err().status(), sys::ERROR_TARGET_GONE);
+    Ok(())
+}
+
 #[test]
 fn a_repeating_timer_has_its_grid_and_counts_what_it_missed() -> Result<(), Error> {
     let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());

@@ -159,8 +159,6 @@ final class Scenario {
   static native int chime_timer_start(long queue, TimerOptions options, Schedule schedule, long[] timer);
   static native int chime_timer_after(
       long queue, long delay, Handler handler, Pointer context, Function finalizer, long[] timer);
-  static native int chime_timer_every(
-      long queue, long interval, Handler handler, Pointer context, Function finalizer, long[] timer);
   static native int chime_timer_activate(long timer, Schedule schedule);
   static native int chime_timer_suspend(long timer);
   static native int chime_timer_resume(long timer);
@@ -253,11 +251,6 @@ final class Scenario {
 
   // ---- The scenario -------------------------------------------------------------------------------------------------
 
-  static long after(long queue, long delay, long number) {
-    return made(timer ->
-        chime_timer_after(queue, delay, ON_TICK, context(number, Scenario::describe), ON_FINALIZE, timer));
-  }
-
   static long start(long queue, TimerOptions options, Schedule schedule) {
     return made(timer -> chime_timer_start(queue, options, schedule, timer));
   }
@@ -265,27 +258,9 @@ final class Scenario {
   static void virtualTime() {
     long queue = made(value -> chime_queue_create(QUEUE_VIRTUAL, null, value));
 
-    say("- one-shot");
-    long oneShot = after(queue, 100, 1);
-    ok(chime_queue_advance(queue, 99));
-    ok(chime_queue_advance(queue, 1));
-    say("state " + state(oneShot));
-    ok(chime_timer_release(oneShot));
-    say("release " + name(chime_timer_release(oneShot)) + " of 0 " + name(chime_timer_release(0)));
-
-    say("- repeat");
-    long repeating = made(value -> chime_timer_every(
-        queue, 10, ON_TICK, context(2, Scenario::describe), ON_FINALIZE, value));
-    ok(chime_queue_advance(queue, 25));
-    ok(chime_queue_jump(queue, 30));
-    say("now " + made(value -> chime_queue_now(queue, value)));
-    ok(chime_queue_advance(queue, 0));
-
-    ok(chime_timer_release(repeating));
-
-    say("- suspend and resume, with a target");
+    say("- virtual time");
     long target = made(value -> chime_target_create(new Pointer(77), ON_DESTROY, value));
-    TimerOptions options = new TimerOptions(3, Scenario::describe);
+    TimerOptions options = new TimerOptions(1, Scenario::describe);
     options.registration_handler = options.cancel_handler = ON_TICK;
     options.target = target;
     Schedule schedule = new Schedule(50, 50);
@@ -298,7 +273,9 @@ final class Scenario {
     ok(chime_timer_get_info(timer, info));
     say("state " + info.state + " remaining " + info.remaining_ns);
     ok(chime_timer_resume(timer));
-    ok(chime_queue_advance(queue, 30));
+    ok(chime_queue_jump(queue, 85));
+    say("now " + made(value -> chime_queue_now(queue, value)));
+    ok(chime_queue_advance(queue, 0));
     PointerByReference object = new PointerByReference();
     ok(chime_target_retain(target, object));
     say("retain " + number(object.getValue()));
@@ -308,20 +285,16 @@ final class Scenario {
         + " retain " + name(chime_target_retain(target, null)));
     ok(chime_queue_advance(queue, 0));
     ok(chime_timer_release(timer));
-
-    say("- nobody holds it");
-    ok(chime_timer_after(queue, 10, ON_TICK, context(6, Scenario::describe), ON_FINALIZE, null));
-    ok(chime_queue_advance(queue, 10));
-    ok(chime_timer_after(queue, 10, ON_TICK, context(7, Scenario::describe), ON_FINALIZE, null));
+    say("release " + name(chime_timer_release(timer)) + " of 0 " + name(chime_timer_release(0)));
+    ok(chime_timer_after(queue, 10, ON_TICK, context(2, Scenario::describe), ON_FINALIZE, null));
     say("shutdown " + name(chime_queue_shutdown(queue, FOREVER)));
     say("advance " + name(chime_queue_advance(queue, 10)));
   }
 
-  static final long[] dues = new long[10];
-  static long early, functions;
+  static long due, early, functions;
 
   static void count(Tick tick) {
-    dues[(int) number(tick.context)] += 1 + tick.missed;
+    due += 1 + tick.missed;
     if (tick.actual_ns < tick.scheduled_ns) early++;
   }
 
@@ -329,37 +302,23 @@ final class Scenario {
   static void hostDriven() throws InterruptedException {
     say("- host-driven, callbacks");
     long queue = made(value -> chime_queue_create(QUEUE_HOST, null, value));
-    long oneShot = made(value -> chime_timer_after(
-        queue, 1_000_000, ON_TICK, context(8, Scenario::count), ON_FINALIZE, value));
-    Schedule fiveTimes = new Schedule(1_000_000, 1_000_000);
-    fiveTimes.tick_limit = 5;
-    long repeating = start(queue, new TimerOptions(9, Scenario::count), fiveTimes);
-    ok(chime_queue_async(queue, ON_FUNCTION, context(10, tick -> functions++), ON_FINALIZE));
+    Schedule threeTimes = new Schedule(1_000_000, 1_000_000);
+    threeTimes.tick_limit = 3;
+    long timer = start(queue, new TimerOptions(3, Scenario::count), threeTimes);
+    ok(chime_queue_async(queue, ON_FUNCTION, context(4, tick -> functions++), ON_FINALIZE));
     int[] status = {1};
     Thread loop = new Thread(() -> status[0] = chime_queue_run(queue, 0), "timers");
     loop.start();
     loop.join(10_000);
     check(!loop.isAlive(), "the timers were not done within 10 s");
     ok(status[0]);
-    say("due times " + dues[8] + " " + dues[9] + " early " + early + " functions " + functions);
-    say("states " + state(oneShot) + " " + state(repeating));
-    ok(chime_timer_release(oneShot));
-    ok(chime_timer_release(repeating));
+    say("due times " + due + " early " + early + " functions " + functions + " state " + state(timer));
+    ok(chime_timer_release(timer));
     ok(chime_queue_shutdown(queue, FOREVER));
   }
 
-  static long startRecording(long queue, long number, long deadline, long interval, long limit) {
-    TimerOptions options = new TimerOptions();
-    options.flags = RECORD_ARMED | RECORD_CANCELLED | RECORD_FINALIZE;
-    options.context = new Pointer(number);
-    Schedule schedule = new Schedule(deadline, interval);
-    schedule.flags = SCHEDULE_DEADLINE;
-    schedule.tick_limit = limit;
-    return start(queue, options, schedule);
-  }
-
   /** Takes until that many records came, acts on each, prints each. Only this thread changes timers: it sleeps in place of poll. */
-  static void take(long queue, int expected, long second) throws InterruptedException {
+  static void take(long queue, int expected) throws InterruptedException {
     int size = new Tick().size();
     Memory records = new Memory(16 * size);
     int[] count = new int[1], wait = new int[1];
@@ -370,33 +329,32 @@ final class Scenario {
       for (int index = 0; index < count[0]; index++) {
         Tick tick = new Tick(records.share(index * size));
         tick.read();
-        long number = number(tick.context);
-        if (!KINDS[tick.kind].equals("DUE")) {
-          say("record " + number + ": " + KINDS[tick.kind]);
-          continue;
-        }
-        say("record " + number + ": DUE sequence " + tick.sequence + " missed " + tick.missed + " due "
-            + tick.scheduled_ns + " generation " + name(chime_timer_check_generation(tick.timer, tick.generation)));
-        if (number == 11) say("cancel " + name(chime_timer_cancel(second)));
+        String kind = KINDS[tick.kind];
+        say("record " + number(tick.context) + ": " + kind);
+        if (!kind.equals("DUE")) continue;
+        say("due " + tick.scheduled_ns + " cancel " + name(chime_timer_cancel(tick.timer))
+            + " generation " + name(chime_timer_check_generation(tick.timer, tick.generation)));
       }
     }
   }
 
   static void records() throws InterruptedException {
     say("- host-driven, records");
-    QueueOptions options = new QueueOptions();
-    options.flags = QUEUE_RECORDS;
-    long queue = made(value -> chime_queue_create(QUEUE_HOST, options, value));
-    long first = startRecording(queue, 11, 1, 1, 4);
-    long second = startRecording(queue, 12, 2, 1_000_000_000_000_000_000L, 0);
-    take(queue, 4, second);
-    take(queue, 1, second);
-    ok(chime_queue_async(queue, null, new Pointer(13), null));
-    take(queue, 1, second);
-    ok(chime_timer_release(first));
-    take(queue, 1, second);
-    ok(chime_timer_release(second));
-    take(queue, 1, second);
+    QueueOptions recording = new QueueOptions();
+    recording.flags = QUEUE_RECORDS;
+    long queue = made(value -> chime_queue_create(QUEUE_HOST, recording, value));
+    TimerOptions options = new TimerOptions();
+    options.flags = RECORD_ARMED | RECORD_CANCELLED | RECORD_FINALIZE;
+    options.context = new Pointer(5);
+    Schedule schedule = new Schedule(1, 1_000_000_000_000_000_000L);
+    schedule.flags = SCHEDULE_DEADLINE;
+    long timer = start(queue, options, schedule);
+    take(queue, 2);
+    take(queue, 1);
+    ok(chime_queue_async(queue, null, new Pointer(6), null));
+    take(queue, 1);
+    ok(chime_timer_release(timer));
+    take(queue, 1);
     ok(chime_queue_shutdown(queue, FOREVER));
   }
 

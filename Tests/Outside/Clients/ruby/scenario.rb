@@ -82,7 +82,6 @@ module Chime
   declare :queue_take_ticks, "QpLLp"
   declare :timer_start, "Qppp"
   declare :timer_after, "Qqpppp"
-  declare :timer_every, "Qqpppp"
   declare :timer_activate, "Qp"
   declare :timer_suspend, "Q"
   declare :timer_resume, "Q"
@@ -151,27 +150,10 @@ puts "version #{version >> 16}.#{version >> 8 & 255}.#{version & 255}"
 queue = id(:queue_create, Chime::QUEUE_VIRTUAL, nil)
 advance = ->(duration) { ok Chime.queue_advance(queue, duration) }
 
-puts "- one-shot"
-timer = id(:timer_after, queue, 100, ON_TICK, 1, ON_FINALIZE)
-advance[99]
-advance[1]
-puts "state #{state(timer)}"
-ok Chime.timer_release(timer)
-puts "release #{name(Chime.timer_release(timer))} of 0 #{name(Chime.timer_release(0))}"
-
-puts "- repeat"
-timer = id(:timer_every, queue, 10, ON_TICK, 2, ON_FINALIZE)
-advance[25]
-ok Chime.queue_jump(queue, 30)
-puts "now #{made("q", :queue_now, queue)}"
-advance[0]
-
-ok Chime.timer_release(timer)
-
-puts "- suspend and resume, with a target"
+puts "- virtual time"
 target = id(:target_create, 77, ON_DESTROY)
 options = Chime.pack(:chime_timer_options, handler: ON_TICK.to_i, registration_handler: ON_TICK.to_i,
-                                           cancel_handler: ON_TICK.to_i, context: 3, finalizer: ON_FINALIZE.to_i,
+                                           cancel_handler: ON_TICK.to_i, context: 1, finalizer: ON_FINALIZE.to_i,
                                            target: target)
 schedule = Chime.pack(:chime_schedule, first_ns: 50, interval_ns: 50, resume_policy: Chime::RESUME_REMAINING)
 timer = id(:timer_start, queue, options, schedule)
@@ -183,7 +165,9 @@ ok Chime.timer_get_info(timer, bytes)
 info = Chime.unpack(:chime_timer_info, bytes)
 puts "state #{info[:state]} remaining #{info[:remaining_ns]}"
 ok Chime.timer_resume(timer)
-advance[30]
+ok Chime.queue_jump(queue, 85)
+puts "now #{made("q", :queue_now, queue)}"
+advance[0]
 puts "retain #{made("J", :target_retain, target)}"
 ok Chime.target_release(target)
 ok Chime.target_release(target)
@@ -191,11 +175,8 @@ puts "state #{state(timer)} activate #{name(Chime.timer_activate(timer, nil))} "
      "retain #{name(Chime.target_retain(target, nil))}"
 advance[0]
 ok Chime.timer_release(timer)
-
-puts "- nobody holds it"
-ok Chime.timer_after(queue, 10, ON_TICK, 6, ON_FINALIZE, nil)
-advance[10]
-ok Chime.timer_after(queue, 10, ON_TICK, 7, ON_FINALIZE, nil)
+puts "release #{name(Chime.timer_release(timer))} of 0 #{name(Chime.timer_release(0))}"
+ok Chime.timer_after(queue, 10, ON_TICK, 2, ON_FINALIZE, nil)
 puts "shutdown #{name(Chime.queue_shutdown(queue, Chime::FOREVER))}"
 puts "advance #{name(Chime.queue_advance(queue, 10))}"
 
@@ -209,42 +190,32 @@ end
 puts "- host-driven, callbacks"
 queue = id(:queue_create, Chime::QUEUE_HOST, nil)
 readable = descriptor(queue)
-dues = { 8 => 0, 9 => 0 }
-early = functions = 0
+due = early = functions = 0
 on_count = Chime.handler do |tick|
-  dues[tick[:context]] += 1 + tick[:missed]
+  due += 1 + tick[:missed]
   early += 1 if tick[:actual_ns] < tick[:scheduled_ns]
 end
 on_function = Chime.function { functions += 1 }
 
-one_shot = id(:timer_after, queue, 1_000_000, on_count, 8, ON_FINALIZE)
-options = Chime.pack(:chime_timer_options, handler: on_count.to_i, context: 9, finalizer: ON_FINALIZE.to_i)
-schedule = Chime.pack(:chime_schedule, first_ns: 1_000_000, interval_ns: 1_000_000, tick_limit: 5)
-repeating = id(:timer_start, queue, options, schedule)
-ok Chime.queue_async(queue, on_function, 10, ON_FINALIZE)
-while dues[8] < 1 || dues[9] < 5 || functions < 1
+options = Chime.pack(:chime_timer_options, handler: on_count.to_i, context: 3, finalizer: ON_FINALIZE.to_i)
+schedule = Chime.pack(:chime_schedule, first_ns: 1_000_000, interval_ns: 1_000_000, tick_limit: 3)
+timer = id(:timer_start, queue, options, schedule)
+ok Chime.queue_async(queue, on_function, 4, ON_FINALIZE)
+while due < 3 || functions < 1
   wait_readable(readable)
   ok Chime.queue_process(queue, 0, nil)
 end
-puts "due times #{dues[8]} #{dues[9]} early #{early} functions #{functions}"
-puts "states #{state(one_shot)} #{state(repeating)}"
-ok Chime.timer_release(one_shot)
-ok Chime.timer_release(repeating)
+puts "due times #{due} early #{early} functions #{functions} state #{state(timer)}"
+ok Chime.timer_release(timer)
 ok Chime.queue_shutdown(queue, Chime::FOREVER)
 
 puts "- host-driven, records"
 size = Chime.size(:chime_tick)
 queue = id(:queue_create, Chime::QUEUE_HOST, Chime.pack(:chime_queue_options, flags: Chime::QUEUE_RECORDS))
 readable = descriptor(queue)
-start = lambda do |context, first, interval, limit|
-  options = Chime.pack(:chime_timer_options,
-                       flags: Chime::RECORD_ARMED | Chime::RECORD_CANCELLED | Chime::RECORD_FINALIZE, context: context)
-  schedule = Chime.pack(:chime_schedule, flags: Chime::SCHEDULE_DEADLINE, first_ns: first, interval_ns: interval,
-                                         tick_limit: limit)
-  id(:timer_start, queue, options, schedule)
-end
-first = start[11, 1, 1, 4]
-second = start[12, 2, 1_000_000_000_000_000_000, 0]
+flags = Chime::RECORD_ARMED | Chime::RECORD_CANCELLED | Chime::RECORD_FINALIZE
+schedule = Chime.pack(:chime_schedule, flags: Chime::SCHEDULE_DEADLINE, first_ns: 1, interval_ns: 10**18)
+timer = id(:timer_start, queue, Chime.pack(:chime_timer_options, flags: flags, context: 5), schedule)
 take = lambda do |expected|
   while expected.positive?
     wait_readable(readable)
@@ -253,22 +224,19 @@ take = lambda do |expected|
     count.times do |index|
       tick = Chime.unpack(:chime_tick, records.byteslice(index * size, size))
       kind = Chime::KINDS[tick[:kind]]
-      next puts "record #{tick[:context]}: #{kind}" unless kind == "DUE"
+      puts "record #{tick[:context]}: #{kind}"
+      next unless kind == "DUE"
 
-      generation = name(Chime.timer_check_generation(tick[:timer], tick[:generation]))
-      puts "record #{tick[:context]}: DUE sequence #{tick[:sequence]} missed #{tick[:missed]} " \
-           "due #{tick[:scheduled_ns]} generation #{generation}"
-      puts "cancel #{name(Chime.timer_cancel(second))}" if tick[:context] == 11
+      puts "due #{tick[:scheduled_ns]} cancel #{name(Chime.timer_cancel(tick[:timer]))} " \
+           "generation #{name(Chime.timer_check_generation(tick[:timer], tick[:generation]))}"
     end
     expected -= count
   end
 end
-take[4]
+take[2]
 take[1]
-ok Chime.queue_async(queue, nil, 13, nil)
+ok Chime.queue_async(queue, nil, 6, nil)
 take[1]
-ok Chime.timer_release(first)
-take[1]
-ok Chime.timer_release(second)
+ok Chime.timer_release(timer)
 take[1]
 ok Chime.queue_shutdown(queue, Chime::FOREVER)
