@@ -76,14 +76,31 @@ TEST(sync_on_a_precise_queue_runs_on_its_thread) {
 }
 
 typedef struct hooks {
+  chime_queue_t queue;
   int entered, left, ticks, outside;
+  int asks_in_leave, shuts_down, asked, synced;
+  chime_status status;
 } hooks;
 
-static void on_enter(void *context) { add(&((hooks *)context)->entered, 1); }
+/* The hooks are callbacks of the queue: what would wait for it in one is answered. */
+static void ask(hooks *h) {
+  if (load(&h->asked) != 0 || add(&h->asked, 1) != 1) return;
+  h->status = h->shuts_down ? chime_queue_shutdown(h->queue, CHIME_FOREVER)
+                            : chime_queue_sync(h->queue, count_call, &h->synced, CHIME_FOREVER);
+  store(&h->asked, 2);
+}
 
-static void leave_slowly(void *context) {
+static void on_enter(void *context) {
+  hooks *h = context;
+  add(&h->entered, 1);
+  if (!h->asks_in_leave) ask(h);
+}
+
+static void on_leave(void *context) {
+  hooks *h = context;
+  if (h->asks_in_leave) ask(h);
   sleep_ns(200 * CHIME_MICROSECOND);
-  add(&((hooks *)context)->left, 1);
+  add(&h->left, 1);
 }
 
 static void note_inside(const chime_tick *tick, void *context) {
@@ -93,75 +110,47 @@ static void note_inside(const chime_tick *tick, void *context) {
   add(&h->ticks, 1);
 }
 
+static const where hooked[] = {SERIAL, CONCURRENT, PRECISE, DISPATCH};
+
+/* A queue with hooks; NULL: none without libdispatch. They ask when `asked` is 0. */
+static hooks *hooked_queue(csuite *t, where place) {
+  hooks *h = csuite_memory(t, sizeof *h);
+  const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = on_leave, .hook_context = h);
+  h->asked = 2;
+  if (stands_on_dispatch(place) && !csuite_has_dispatch()) return NULL;
+  return EXPECT_OK(create_queue(place, &options, &h->queue, NULL)) ? h : NULL;
+}
+
 /* [16]: the hooks stand around each handler. */
 TEST(shutdown_waits_for_the_leave_hook) {
-  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE,
-                                    CHIME_QUEUE_DISPATCH};
-  for (int kind = 0; kind < 4; kind++) {
-    if (kinds[kind] == CHIME_QUEUE_DISPATCH && !csuite_has_dispatch()) continue;
-    for (int round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
-      hooks *h = csuite_memory(t, sizeof *h);
-      const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = leave_slowly, .hook_context = h);
-      chime_queue_t queue = 0;
-      REQUIRE_OK(chime_queue_create(kinds[kind], &options, &queue));
-      EXPECT_OK(chime_timer_after(queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
-      if (round % 4 == 0) EXPECT(await(&h->ticks, 1));
-      else sleep_ns(round % 4 * 100 * CHIME_MICROSECOND);
-      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-      EXPECT_EQ(load(&h->left), load(&h->entered));
-      EXPECT_EQ(load(&h->outside), 0);
-    }
+  for (int i = 0; i < 4 * csuite_scaled(100) && !csuite_failed(t); i++) {
+    hooks *h = hooked_queue(t, hooked[i % 4]);
+    if (h == NULL) continue;
+    EXPECT_OK(chime_timer_after(h->queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
+    if (i / 4 % 4 == 0) EXPECT(await(&h->ticks, 1));
+    else sleep_ns(i / 4 % 4 * 100 * CHIME_MICROSECOND);
+    EXPECT_OK(chime_queue_shutdown(h->queue, PATIENCE));
+    EXPECT_EQ(load(&h->left), load(&h->entered));
+    EXPECT_EQ(load(&h->outside), 0);
   }
 }
 
-typedef struct asking_hooks {
-  chime_queue_t queue;
-  int asks_in_leave, shuts_down, asked, synced;
-  chime_status status;
-} asking_hooks;
-
-static void note_sync(void *context) { add(&((asking_hooks *)context)->synced, 1); }
-
-static void ask(asking_hooks *h) {
-  if (load(&h->asked) != 0 || add(&h->asked, 1) != 1) return;
-  h->status = h->shuts_down ? chime_queue_shutdown(h->queue, CHIME_FOREVER)
-                            : chime_queue_sync(h->queue, note_sync, h, CHIME_FOREVER);
-  store(&h->asked, 2);
-}
-
-static void ask_in_enter(void *context) {
-  asking_hooks *h = context;
-  if (!h->asks_in_leave) ask(h);
-}
-
-static void ask_in_leave(void *context) {
-  asking_hooks *h = context;
-  if (h->asks_in_leave) ask(h);
-}
-
-/* The hooks are callbacks of the queue: what would wait for it in one is answered. */
 TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
-  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE,
-                                    CHIME_QUEUE_DISPATCH};
   for (int i = 0; i < 16 && !csuite_failed(t); i++) {
-    asking_hooks *h = csuite_memory(t, sizeof *h);
-    const chime_queue_options options = QUEUE_OPTIONS(.enter = ask_in_enter, .leave = ask_in_leave, .hook_context = h);
-    chime_queue_kind kind = kinds[i / 4];
-    chime_queue_t queue = 0;
-    if (kind == CHIME_QUEUE_DISPATCH && !csuite_has_dispatch()) continue;
-    *h = (asking_hooks){.asks_in_leave = i % 2, .shuts_down = i / 2 % 2, .asked = 2};
-    REQUIRE_OK(chime_queue_create(kind, &options, &queue));
-    h->queue = queue;
-    store(&h->asked, 0); /* not before the queue is known */
-    EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
+    hooks *h = hooked_queue(t, hooked[i / 4]);
+    if (h == NULL) continue;
+    h->asks_in_leave = i % 2;
+    h->shuts_down = i / 2 % 2;
+    store(&h->asked, 0);
+    EXPECT_OK(chime_timer_after(h->queue, 0, ignore_tick, NULL, NULL, NULL));
     EXPECT(await(&h->asked, 2));
     if (h->shuts_down) EXPECT_EQ(h->status, CHIME_ERROR_WOULD_DEADLOCK);
-    else if (kind == CHIME_QUEUE_CONCURRENT) EXPECT_EQ(h->status, CHIME_ERROR_UNSUPPORTED);
+    else if (hooked[i / 4] == CONCURRENT) EXPECT_EQ(h->status, CHIME_ERROR_UNSUPPORTED);
     else EXPECT(h->status == CHIME_OK && load(&h->synced) == 1);
-    if (h->shuts_down) { /* the queue was released in the hook; its id names it until it has ended */
-      while (chime_queue_shutdown(queue, PATIENCE) != CHIME_IGNORED) sleep_ns(CHIME_MILLISECOND);
-    } else {
-      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-    }
+    /* Where the queue was released in the hook its id names it until it has ended. */
+    chime_status status;
+    while ((status = chime_queue_shutdown(h->queue, PATIENCE)) == CHIME_ERROR_INVALID_HANDLE)
+      sleep_ns(CHIME_MILLISECOND);
+    EXPECT_EQ(status, h->shuts_down ? CHIME_IGNORED : CHIME_OK);
   }
 }

@@ -47,14 +47,6 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* 
   EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + 99 * g->interval_ns, INT64_MAX);
 }
 
-TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
-  probe *late = probe_after(t, queue, "a", CHIME_HOUR);
-  let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
-  probe *early = probe_after(t, queue, "b", CHIME_MILLISECOND);
-  EXPECT(await(&early->returned, 1));
-  EXPECT_EQ(load(&late->ticks), 0);
-}
-
 /* "No tick starts before now + delay." */
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
@@ -130,21 +122,6 @@ TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) { /* [7] */
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->ticks), 1);
   pthread_join(thread, NULL);
-}
-
-static void cancel_and_wait_for_the_other(csuite *t, probe *p, const chime_tick *tick) {
-  EXPECT_OK(chime_timer_cancel_and_wait(p->other->timer, CHIME_FOREVER));
-}
-
-/* "From another handler of the same serial queue nothing is busy and it returns at once." */
-SERIAL_TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
-  probe *later = probe_after(t, queue, "b", CHIME_HOUR);
-  probe *p = probe_idle(t, queue, "a");
-  p->other = later;
-  p->on_tick = cancel_and_wait_for_the_other;
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT(await(&p->returned, 1));
-  EXPECT_EQ(state_of(t, later->timer), CHIME_STATE_CANCELLED);
 }
 
 /* All begin; then each waits for the next, and the last for the first. */

@@ -36,9 +36,6 @@ TIMELINE(handlers_that_run_at_the_deadline_do_not_find_the_value,
          "a 5/5; V value 10; b 5/5; a: V is there; b: V is there; +5 | a1@5 b1@5; "
          "a: V is gone; b: V is gone; +10 | a2@10 V. b2@10 a3@15 b3@15")
 
-/* But it is finalized on the queue. */
-TIMELINE(a_lifetime_of_0_is_over_at_once, "V value 0; V is gone; V.on n?; V.reset 10? |; +0 | V.")
-
 /* It is 90 years later. */
 TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
          "V value max; W value 5; V.on n; W.reset max; +2838240000000000000; V is there; W is there; "
@@ -48,8 +45,6 @@ TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
 TIMELINE(the_end_of_time_ends_no_value,
          ">9223372036854775802; V value max; W value 4; +4 | W.; >3600000000000; now max; +0; V is there; "
          "V.reset 1; V is there |; V.release | V.")
-TIMELINE(values_vanish_in_the_order_of_their_deadlines,
-         "U value 30; V value 10; W value 20; V.on n; W.on o; +40 | n@10 n. V. o@20 o. W. U.")
 
 /* In chime_queue_run until its time is over, against the limit until it is released. */
 TEST(a_value_counts_as_a_timer_of_its_queue) {
@@ -85,19 +80,10 @@ TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   EXPECT_OK(chime_expiring_release(other->id));
 }
 
-TEST(a_value_vanishes_on_the_clock_of_its_queue) {
-  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
-  probe *v = soon(t, queue, NULL);
-  EXPECT(await(&v->other->finalized, 1));
-  EXPECT(v->other->last.scheduled_ns > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
-  EXPECT_OK(chime_expiring_release(v->id));
-}
-
 TIMELINE(
     a_reset_begins_the_time_anew_later_or_earlier,
     "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
     "+1; V is gone | n@103 n. V.; V.reset 100?; V is gone; +200 |")
-TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0; V is gone |; +0 | n@3 n. V.")
 
 /* ---- Acquire and yield ------------------------------------------------------------------------------------------ */
 
@@ -111,15 +97,12 @@ TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_release,
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_queue,
          "V value 10; W value 50; V.on n; W.on o; V.acquire; W.acquire; +20 | n@10 n.; queue.shutdown | o.; V is gone; "
          "W is gone; V.release; W.release |; V.yield | V.; W.yield | W.; V is released; W is released")
-TIMELINE(a_yield_without_an_acquire_is_ignored,
-         "V value 10; V.yield?; V.acquire; V.yield; V.yield?; V is there |; V.release | V.; V is released")
 
 /* ---- The handler of the expiry ---------------------------------------------------------------------------------- */
 
 TIMELINE(a_handler_replaces_the_one_before, "V value 10; V.on n; V.on o | n.; +10 | o@10 o. V.; "
                                             "W value 10; W.on p; W.on nothing | p.; W.on nothing; +10 | W.")
-TIMELINE(a_handler_that_comes_too_late_stays_the_callers,
-         "V value 10; +10 | V.; V.on n?; V.on nothing?; V.release; V.on n -> INVALID_HANDLE; +10 |")
+
 TIMELINE(the_handler_does_not_bring_the_value_back,
          "V value 10; V.on n; n: V is gone, V.reset 10?, V.yield?, V.on m?; +30 | n@10 n. V.")
 TIMELINE(the_handler_may_make_the_next_value,
@@ -158,27 +141,3 @@ TIMELINE(finalizers_of_values_may_use_the_id, "V value 10; V.: V is ended; +10 |
 
 /* What V.on puts is replaced in this call, by the finalizer of the one before. */
 TIMELINE(a_contexts_finalizer_may_use_the_id, "V value 10; V.on n; n.: V.on p; V.on o | n. o.; +10 | p@10 p. V.")
-
-static void count_expiry(const chime_tick *tick, void *context) {
-  int *count = tick->target;
-  if (context == NULL && tick->context == NULL) ++*count;
-}
-
-/* And contexts may be NULL; one object may be two values. */
-VIRTUAL_TEST(finalizers_of_values_may_be_missing) {
-  int count = 0;
-  void *found = NULL;
-  chime_expiring_t first = 0, second = 0;
-  EXPECT_OK(chime_expiring_create(queue, &count, NULL, 10, &first));
-  EXPECT_OK(chime_expiring_create(queue, &count, NULL, 20, &second));
-  EXPECT(first != second && first < UINT64_C(1) << 53);
-  EXPECT_OK(chime_expiring_on_expiry(first, count_expiry, NULL, NULL));
-  ADVANCE(15);
-  EXPECT_EQ(count, 1);
-  EXPECT_STATUS(chime_expiring_acquire(first, &found), CHIME_IGNORED);
-  EXPECT_OK(chime_expiring_acquire(second, &found));
-  EXPECT(found == &count);
-  EXPECT_OK(chime_expiring_release(second));
-  EXPECT_OK(chime_expiring_yield(second));
-  EXPECT_OK(chime_expiring_release(first));
-}

@@ -140,38 +140,15 @@ HOST_TEST(a_missing_unit_is_pointed_out_below_ten_microseconds, 0) {
   }
 }
 
-static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
-  if (tick->sequence > 1) return;
-  EXPECT_OK(chime_queue_jump(p->queue, 35));
-  EXPECT_EXPLAINED(p->timer,
-                   "it was due 25 ns ago; its handler has not returned yet, and its next call waits for that; "
-                   "2 missed while its handler runs.");
-  EXPECT_DUMPED(p->queue,
-                ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n");
-}
-
-static void fall_behind_the_limit(csuite *t, probe *p, const chime_tick *tick) {
-  if (tick->sequence > 1) return;
-  EXPECT_OK(chime_queue_jump(p->queue, 35));
-  EXPECT_DUMPED(p->queue, p->number > 2 ? ", 1 missed while its handler runs\n" : ", its handler runs\n");
-}
-
-VIRTUAL_TEST(what_is_missed_while_the_handler_runs_is_told) {
-  probe *a = probe_every(t, queue, "a", 10);
-  a->on_tick = fall_behind;
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_EQ(a->missed, 2); /* and so it comes */
-  EXPECT_OK(chime_timer_cancel(a->timer));
-  for (int limit = 2; limit <= 3; limit++) {
-    probe *b = probe_start(t, queue, "b", &SCHEDULE(.first_ns = 10, .interval_ns = 10, .tick_limit = limit));
-    b->number = limit;
-    b->on_tick = fall_behind_the_limit;
-    EXPECT_OK(chime_queue_advance(queue, 10));
-    EXPECT_EQ(b->missed, limit - 2); /* the last one is a tick */
-  }
-}
-
 VIRTUAL_TEST(a_dump_is_in_units_of_people) {
+  const chime_schedule random =
+      SCHEDULE(.first_ns = CHIME_SECOND, .interval_ns = CHIME_SECOND, .jitter_ns = 250 * CHIME_MILLISECOND);
+  probe *jitters = probe_start(t, queue, "j", &random);
+  EXPECT_EXPLAINED_WITH(jitters->timer,
+                        ", which is its time of the grid and a random part of up to 250 ms, on a virtual clock");
+  EXPECT_DUMPED(queue, ", every 1 s, jitter 250 ms, 0 ticks");
+  EXPECT_OK(chime_timer_release(jitters->timer));
+  EXPECT_LOG("j.");
   probe_every(t, queue, "a", 250 * CHIME_MILLISECOND);
   probe_idle(t, queue, "b");
   JUMP(1110 * CHIME_MILLISECOND);
@@ -222,9 +199,4 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   EXPECT_DUMPED(queue, "lubdub");
   check_text(t, chime_queue_dump, queue);
   check_text(t, chime_timer_explain, p->timer);
-}
-
-TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
-  for (int i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
-  EXPECT_EQ(lines_dumped(t, queue), 11);
 }

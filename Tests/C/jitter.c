@@ -56,18 +56,6 @@ TEST(each_tick_comes_at_its_time_of_the_grid_and_a_part_of_the_jitter) {
   EXPECT_EQ(info_of(t, p->timer).missed, 0);
 }
 
-/* Up to the whole interval: then two ticks may come at one moment, and both come. */
-TEST(a_jitter_of_the_whole_interval_leaves_each_tick_its_own) {
-  chime_queue_t queue = seeded(t, 5);
-  const chime_schedule narrow = SCHEDULE(.first_ns = 2, .interval_ns = 2, .jitter_ns = 2, .tick_limit = 300);
-  probe *p = probe_start(t, queue, NULL, &narrow);
-  ADVANCE(602);
-  EXPECT_EQ(load(&p->ticks), 300);
-  EXPECT_EQ(p->missed, 0);
-  EXPECT_EQ(p->last.sequence, 300);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
-
 /* Without a seed: that of 0. */
 VIRTUAL_TEST(the_same_seed_gives_the_same_ticks_and_another_one_others) {
   const uint64_t seeds[] = {0, 0, 7, 7, UINT64_MAX}; /* the first is the queue's without options */
@@ -141,46 +129,4 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_with_jitter_keeps_its_grid) { check_grid_with_j
 /* Its deadline is a time of day, and moves with the clock; the random part is in it. */
 TEST(a_time_of_day_with_jitter_keeps_its_grid) {
   check_grid_with_jitter(t, csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL)));
-}
-
-/* ---- What is told ------------------------------------------------------------------------------------------------ */
-
-VIRTUAL_TEST(jitter_is_told) {
-  char text[400];
-  probe *p = probe_start(
-      t, queue, NULL,
-      &SCHEDULE(.first_ns = CHIME_SECOND, .interval_ns = CHIME_SECOND, .jitter_ns = 250 * CHIME_MILLISECOND));
-  EXPECT_EQ(info_of(t, p->timer).jitter_ns, 250 * CHIME_MILLISECOND);
-  EXPECT_OK(chime_timer_explain(p->timer, text, sizeof text, NULL));
-  EXPECT(strstr(text, ", which is its time of the grid and a random part of up to 250 ms, on a virtual clock") != NULL);
-  EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
-  EXPECT(strstr(text, ", every 1 s, jitter 250 ms, 0 ticks") != NULL);
-}
-
-/* A program compiled with version 0.3 has no such member: what stands behind its structure is not read. */
-VIRTUAL_TEST(schedules_and_options_of_version_0_3_are_accepted) {
-  struct {
-    chime_schedule schedule;
-    chime_queue_options options;
-    chime_timer_info info;
-  } old = {SCHEDULE(.first_ns = 10, .interval_ns = 10, .jitter_ns = -1), QUEUE_OPTIONS(.seed = 1),
-           CHIME_TIMER_INFO_INIT};
-  chime_queue_t other = 0;
-  probe *p = probe_idle(t, queue, NULL);
-  old.schedule.size = offsetof(chime_schedule, jitter_ns);
-  old.options.size = offsetof(chime_queue_options, seed);
-  old.info.size = offsetof(chime_timer_info, jitter_ns);
-  old.info.jitter_ns = 77;
-  EXPECT_EQ(old.schedule.size, 48);
-  EXPECT_EQ(old.options.size, 80);
-  EXPECT_EQ(old.info.size, 96);
-  EXPECT_OK(chime_timer_activate(p->timer, &old.schedule));
-  EXPECT_OK(chime_timer_restart(p->timer, &old.schedule));
-  EXPECT_OK(chime_timer_reschedule(p->timer, &old.schedule));
-  EXPECT_OK(chime_timer_get_info(p->timer, &old.info));
-  EXPECT_EQ(old.info.interval_ns, 10);
-  EXPECT_EQ(old.info.jitter_ns, 77);
-  EXPECT_EQ(info_of(t, p->timer).jitter_ns, 0);
-  EXPECT_OK(chime_queue_create(CHIME_QUEUE_SERIAL, &old.options, &other));
-  EXPECT_OK(chime_queue_shutdown(other, PATIENCE));
 }

@@ -5,7 +5,7 @@
  * The harness checks in every callback that the finalizer has not run, and in the finalizer that it is the first and
  * that no callback is under way. The shutdown at the end of a test makes the counts final.
  */
-#include "timeline.h"
+#include "harness.h"
 
 static probe *quiet_full(csuite *t, chime_queue_t queue) { return probe_start_full(t, queue, NULL, NULL); }
 
@@ -77,8 +77,6 @@ TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) { /* [8] [9] */
   EXPECT_EQ(load(&p->cancelled), 1); /* it was running */
 }
 
-TIMELINE(a_cancel_handler_may_release_its_own_timer, "a 10 full; +0; a-: a.release!; a.cancel; +10 | a^ a- a.")
-
 static void end_the_other(csuite *t, probe *p) {
   EXPECT(is_stale(p->timer));
   EXPECT_OK(chime_timer_cancel(p->other->timer));
@@ -109,43 +107,6 @@ TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_a
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-
-/* ---- Timers that release themselves ----------------------------------------------------------------------------- */
-
-static void note_own_id(csuite *t, probe *p, const chime_tick *tick) {
-  p->timer = tick->timer;
-  state_of(t, tick->timer); /* it is valid here */
-}
-
-static void note_own_id_and_cancel(csuite *t, probe *p, const chime_tick *tick) {
-  note_own_id(t, p, tick);
-  EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
-}
-
-TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
-  const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
-  probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
-  for (int i = 0; i < 3; i++) {
-    probes[i] = probe_new(t, queue, "a");
-    probes[i]->on_tick = i == 1 ? note_own_id_and_cancel : note_own_id;
-  }
-  chime_timer_options options = probe_full_options(probes[2]);
-  EXPECT_OK(chime_timer_after(queue, 0, probe_handler, probes[0], probe_finalizer, NULL));
-  EXPECT_OK(chime_timer_every(queue, 1, probe_handler, probes[1], probe_finalizer, NULL));
-  EXPECT_OK(chime_timer_start(queue, &options, &three_times, NULL));
-  if (place == VIRTUAL) ADVANCE(10);
-  for (int i = 0; i < 3; i++) {
-    EXPECT(await(&probes[i]->finalized, 1));
-    EXPECT(is_stale(probes[i]->timer));
-    EXPECT_EQ(load(&probes[i]->ticks), i == 2 ? 3 : 1);
-  }
-  EXPECT_EQ(load(&probes[2]->cancelled), 0); /* it ended finished */
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-}
-
-TIMELINE(a_self_releasing_timer_lives_until_it_is_at_rest,
-         "a 1 self; a: x2 a.activate; +10 | a1@1 a1@2 a1@3 a.; timers 0; a.release -> INVALID_HANDLE")
-TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20 |")
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
@@ -227,34 +188,6 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
   int ticks = load(&p->ticks);
   let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), ticks);
-}
-
-/* What was asked for is in effect, and goes on when the handler has returned. */
-static void expect_the_end_after_the_handler(probe *p) {
-  csuite *t = p->t;
-  EXPECT(is_stale(p->timer));
-  EXPECT_EQ(load(&p->finalized), 0);
-  csuite_keep_memory(t);
-  open_gate(p);
-  EXPECT(await(&p->finalized, 1));
-  EXPECT_EQ(load(&p->ticks), 1);
-}
-
-TESTS_ON(shutdown_gives_up_when_its_time_is_over) {
-  probe *p = quiet_full_held(t, queue);
-  int64_t begin = monotonic_ns();
-  EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
-  expect_the_end_after_the_handler(p);
-}
-TEST_ON(shutdown_gives_up_when_its_time_is_over, a_serial_queue, SERIAL)
-TEST_ON(shutdown_gives_up_when_its_time_is_over, a_concurrent_queue, CONCURRENT)
-
-SERIAL_TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
-  probe *p = quiet_full_held(t, queue);
-  EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
-  expect_the_end_after_the_handler(p);
 }
 
 /* "Each gives a queue of the caller's own: ending it touches only timers made through it." */

@@ -80,19 +80,6 @@ VIRTUAL_TEST(lateness_is_counted_by_powers_of_two) {
   }
 }
 
-VIRTUAL_TEST(shared_wake_ups_and_stale_entries_are_counted) {
-  probe *probes[5];
-  for (int i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("p1@10 p1@10 p1@10");
-  EXPECT_EQ(stats_of(t, queue).merged, 2);
-  EXPECT_EQ(stats_of(t, queue).entries, 2);
-  EXPECT_EQ(stats_of(t, queue).stale, 0);
-  EXPECT_OK(chime_timer_cancel(probes[4]->timer));
-  EXPECT_EQ(stats_of(t, queue).entries, 2);
-  EXPECT_EQ(stats_of(t, queue).stale, 1);
-}
-
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
 VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
@@ -158,33 +145,27 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
 }
 
 /* [18]: nobody drives it but the test. */
-static void queries_leave_the_descriptor_alone(csuite *t, chime_queue_t queue, int is_records) {
-  chime_timer_options options = TIMER_OPTIONS(.context = probe_new(t, queue, "a"));
-  chime_timer_t timer = 0;
-  chime_tick tick;
-  uint32_t count = 0;
-  int fd = fd_of(t, queue), kind, i;
-  if (!is_records) options.handler = probe_handler;
-  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR + 333), &timer));
-  for (kind = 0; kind < QUERIES + 2; kind++) {
-    EXPECT_OK(is_records ? chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count)
-                         : chime_queue_process(queue, 0, &count));
-    EXPECT_EQ(count, 0);
-    EXPECT(!is_readable(fd, 0));
-    for (i = 0; i < csuite_scaled(1000); i++) {
-      if (kind == QUERIES) next_deadline(t, queue);
-      else if (kind > QUERIES) poll_timeout(t, queue);
-      else REQUIRE_OK(query(kind, queue, timer));
-      REQUIRE(!is_readable(fd, 0));
+TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone) {
+  static const uint32_t kinds_of_queue[] = {0, CHIME_QUEUE_BOUND, CHIME_QUEUE_RECORDS};
+  for (int k = 0; k < 3; k++) {
+    chime_queue_t queue = host_queue(t, kinds_of_queue[k]);
+    chime_timer_options options = TIMER_OPTIONS(.handler = k == 2 ? NULL : ignore_tick);
+    chime_timer_t timer = 0;
+    chime_tick tick;
+    uint32_t count = 0;
+    int fd = fd_of(t, queue);
+    REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR + 333), &timer));
+    for (int kind = 0; kind < QUERIES + 2; kind++) {
+      EXPECT_OK(k == 2 ? chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count)
+                       : chime_queue_process(queue, 0, &count));
+      EXPECT_EQ(count, 0);
+      EXPECT(!is_readable(fd, 0));
+      for (int i = 0; i < csuite_scaled(1000); i++) {
+        if (kind == QUERIES) next_deadline(t, queue);
+        else if (kind > QUERIES) poll_timeout(t, queue);
+        else REQUIRE_OK(query(kind, queue, timer));
+        REQUIRE(!is_readable(fd, 0));
+      }
     }
   }
-}
-HOST_TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone, 0) {
-  queries_leave_the_descriptor_alone(t, queue, 0);
-}
-HOST_TEST(queries_leave_the_descriptor_of_a_bound_queue_alone, CHIME_QUEUE_BOUND) {
-  queries_leave_the_descriptor_alone(t, queue, 0);
-}
-HOST_TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone, CHIME_QUEUE_RECORDS) {
-  queries_leave_the_descriptor_alone(t, queue, 1);
 }

@@ -59,32 +59,6 @@ HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_RECORDS) {
   EXPECT(is_stale(timer));
 }
 
-HOST_TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take, CHIME_QUEUE_RECORDS) {
-  chime_tick ticks[4];
-  chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, *EVERY(0, CHIME_MILLISECOND));
-  REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT_EQ(info_of(t, timer).busy, 1);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_STATUS(chime_timer_release(timer), CHIME_RUNNING);
-  EXPECT(is_stale(timer));
-  REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
-}
-
-HOST_TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls, CHIME_QUEUE_RECORDS) {
-  int fd = fd_of(t, queue), i, seen = 0;
-  chime_tick ticks[4];
-  chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
-  record_timer(t, queue, NULL, 0, schedule);
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule);
-  for (i = 0; i < 1000 && seen < 20; i++) {
-    if (!EXPECT(is_readable(fd, LONG))) return;
-    seen += (int)take(t, queue, ticks, 4);
-  }
-  EXPECT(seen >= 20);
-}
-
 /*
  * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
  * whose record was just taken. It is busy, and what was to bring it has been used up.
@@ -165,13 +139,6 @@ HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIM
   EXPECT_EQ(all, 14); /* each was due, and each was finalized */
 }
 
-HOST_TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not, CHIME_QUEUE_RECORDS) {
-  chime_tick ticks[2];
-  for (int i = 0; i < 5; i++) record_now(t, queue, ticks, ALL_RECORDS);
-  take_some(t, queue, ticks, 2);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
 static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
 
 /* The take that lets go of the target ends the queue, and writes nothing. */
@@ -190,24 +157,21 @@ HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_RECORDS) 
   for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
 }
 
-HOST_TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken, CHIME_QUEUE_RECORDS) {
-  chime_timer_t timer = record_now(t, queue, NULL, 0);
-  chime_tick tick;
-  REQUIRE(take_some(t, queue, &tick, 1) == 1);
+/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
+HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
+  chime_tick ticks[4];
+  chime_timer_t timer = record_now(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE);
+  REQUIRE(take_some(t, queue, ticks, 4) == 1);
+  EXPECT_EQ(info_of(t, timer).busy, 1);
   EXPECT_STATUS(chime_timer_reschedule(timer, EVERY(CHIME_HOUR, CHIME_HOUR)), CHIME_RUNNING);
   EXPECT(next_deadline(t, queue) <= deadline_of(t, timer) + 1024);
   EXPECT_OK(chime_timer_fire(timer));
   EXPECT_EQ(poll_timeout(t, queue), 0);
-}
-
-/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
-  chime_timer_t timer = 0;
-  chime_tick record;
-  REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = NULL), EVERY(0, CHIME_HOUR), &timer));
-  REQUIRE(take_some(t, queue, &record, 1) == 1);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(timer));
+  REQUIRE(take_some(t, queue, ticks, 4) == 1);
+  EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
 }
 
 typedef struct taker {

@@ -35,8 +35,15 @@ OWN_THREAD_TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same) {
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
+  static const char *const no_modes[] = {"", CHIME_RUN_LOOP_COMMON_MODES};
   chime_run_loop_t loop = current_loop(t);
-  chime_queue_t queue = 0;
+  chime_queue_t queue = UNTOUCHED;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_STATUS(chime_run_loop_run(no_modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(chime_run_loop_add_common_mode(loop, no_modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
+  }
+  EXPECT_STATUS(chime_run_loop_queue_create(loop, "", NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(queue, UNTOUCHED);
   EXPECT_STATUS(chime_run_loop_run("unheard of", CHIME_FOREVER, 0), CHIME_ERROR_INVALID_ARGUMENT);
   /* That did not make it known. */
   EXPECT_STATUS(chime_run_loop_run("unheard of", 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
@@ -245,20 +252,14 @@ OWN_THREAD_TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop) {
 
 /* ---- Queues ----------------------------------------------------------------------------------------------------- */
 
-static void set_to_one(void *value) { store(value, 1); }
-
-RUN_LOOP_TEST(sync_is_for_the_loops_own_thread_only, NULL) {
-  int ran = 0;
-  QUEUE_OR_RETURN(other, RUN_LOOP);
-  EXPECT_OK(chime_queue_sync(queue, set_to_one, &ran, 0));
-  EXPECT_EQ(ran, 1);
-  ran = 0;
-  EXPECT_STATUS(chime_queue_sync(other, set_to_one, &ran, PATIENCE), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(ran, 0);
-}
-
+/* Both are for the loop's own thread, and need no run. */
 RUN_LOOP_TEST(shutdown_on_the_loops_own_thread_needs_no_run, NULL) {
   probe *p = probe_after(t, queue, "a", 0);
+  int ran = 0;
+  QUEUE_OR_RETURN(other, RUN_LOOP);
+  EXPECT_OK(chime_queue_sync(queue, count_call, &ran, 0));
+  EXPECT_STATUS(chime_queue_sync(other, count_call, &ran, PATIENCE), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(ran, 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&p->ticks), 0);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -290,7 +291,7 @@ THREAD(leave_a_queue_behind, left_behind, left) {
   run_until(t, NULL, &left->running->ticks, 1);
   left->released = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT_OK(chime_timer_release(left->released->timer)); /* its finalizer waits for a run that does not come */
-  EXPECT_OK(chime_queue_async(queue, set_to_one, &left->ran, NULL));
+  EXPECT_OK(chime_queue_async(queue, count_call, &left->ran, NULL));
 }
 
 OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {
@@ -322,27 +323,18 @@ static void run_loop_stop_main(void *context) {
   add(ran, 1);
 }
 
-/* Runs the main loop until a function on that queue stops it. */
-static void stop_from_a_queue(csuite *t, chime_status made, chime_queue_t queue) {
-  int ran = 0;
-  REQUIRE_OK(made);
-  EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
-  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
-  EXPECT_EQ(ran, 1);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
-TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
+/* Runs queues on it, and drains the main queue: each time until a function on the queue stops it. */
+TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
   chime_run_loop_t loop = 0;
-  chime_queue_t queue = 0;
   REQUIRE_OK(chime_run_loop_main(&loop));
   EXPECT_EQ(loop, current_loop(t));
-  chime_status status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
-  stop_from_a_queue(t, status, queue);
-}
-
-TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
-  chime_queue_t queue = 0;
-  chime_status status = chime_queue_main(NULL, &queue);
-  stop_from_a_queue(t, status, queue);
+  for (int i = 0; i < 2; i++) {
+    chime_queue_t queue = 0;
+    int ran = 0;
+    REQUIRE_OK(i == 0 ? chime_run_loop_queue_create(loop, NULL, NULL, &queue) : chime_queue_main(NULL, &queue));
+    EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
+    EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
+    EXPECT_EQ(ran, 1);
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  }
 }

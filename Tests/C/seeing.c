@@ -140,15 +140,11 @@ static void no_free(void *memory, void *context) {}
 
 VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   chime_allocator allocator = CHIME_ALLOCATOR_INIT;
-  EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.allocate = no_memory;
-  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT); /* half of one */
   allocator.deallocate = no_free;
   chime_status status = chime_set_allocator(&allocator);
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
-  allocator.size = 3;
-  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
 }
 
 VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {

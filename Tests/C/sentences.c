@@ -1,6 +1,6 @@
 /*
- * sentences.c - what chime_last_error_detail says of calls that would wait for themselves or are on the wrong thread: it
- * names the timer, the queue, the thread. (Of arguments: arguments.c, refusals.c; of ids: ids.c. That each failure replaces
+ * sentences.c - what chime_last_error_detail says of calls that would wait for themselves: it names the timer, the
+ * queue. (Of threads: Misuse; of arguments: arguments.c, refusals.c; of ids: ids.c. That each failure replaces
  * the sentence on the one before: EXPECT_STATUS, anywhere.)
  */
 #include "refusals.h"
@@ -41,14 +41,6 @@ TEST(each_thread_has_a_detail_of_its_own) {
   EXPECT_TEXT(chime_last_error_detail(), "timer (5) names nothing");
 }
 
-/* What a signal handler calls stores a sentence, too; what it has interrupted is not read. */
-HOST_TEST(a_stop_that_is_refused_replaces_the_sentence_before, 0) {
-  chime_queue_t serial = csuite_queue(t, SERIAL);
-  SAYS(chime_queue_stop(serial), CHIME_ERROR_UNSUPPORTED, "queue is not host-driven");
-  SAYS(chime_queue_stop(99), CHIME_ERROR_INVALID_HANDLE, "queue names no queue, or was released");
-  INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
-}
-
 static void in_the_handler(const chime_tick *tick, void *context) {
   csuite *t = context;
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
@@ -65,17 +57,4 @@ VIRTUAL_TEST(a_wait_that_would_never_end_names_the_timer_whose_handler_it_is_in)
   REQUIRE_OK(chime_timer_after(queue, 1, in_the_handler, t, NULL, NULL));
   SAYS(chime_queue_advance(queue, 1), CHIME_ERROR_SHUT_DOWN,
        "the queue was released or shut down by another thread, or in a callback");
-}
-
-THREAD(process_it, probe, p) {
-  EXPECT_STATUS(chime_queue_process(p->queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
-  const char *sentence = chime_last_error_detail(),
-             *thread = strstr(sentence, ", which created it, and this is thread ");
-  EXPECT(strncmp(sentence, "queue is bound to thread ", 25) == 0);
-  REQUIRE(thread != NULL);
-  EXPECT(atol(sentence + 25) != atol(thread + 39));
-}
-
-HOST_TEST(a_bound_queue_names_its_thread_and_the_callers, CHIME_QUEUE_BOUND) {
-  run_on_a_thread(t, process_it, probe_new(t, queue, NULL));
 }

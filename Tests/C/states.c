@@ -29,23 +29,6 @@ TIMELINE(the_row_of_cancelled,
          "a is cancelled; a.reschedule 20/20; a is cancelled; a due never; a.activate; a is running; "
          "b 10/10; b.cancel; b.restart 5/5; b is running; c 10/10; c.cancel; c.release | c.; +4 |")
 
-/* The same for a restart of which only the first delay or deadline is given. (What of the schedule outlasts it: Model.) */
-TIMELINE(restart_after_starts_a_timer_in_every_state,
-         "a new; a.restart_after 5; a is running; a due 5; a.restart_after 3; a due 3; a.restart_after 9; a due 9; "
-         "a.suspend; a.restart_after 7; a is running; a due 7; +7 | a1@7; a is finished; a.restart_after 2; +2 | a1@9; "
-         "a.restart_after 2; a.cancel; a.restart_after 0; a is running; +0 | a1@9; a.restart_after max; "
-         "a is running; a due never; a.restart_after 1; +1 | a1@10")
-TIMELINE(restart_until_starts_a_timer_in_every_state,
-         "a new; a.restart_until 5; a is running; a due 5; a.restart_until 3; a due 3; a.restart_until 9; a due 9; "
-         "a.suspend; a.restart_until 7; a is running; a due 7; +7 | a1@7; a is finished; a.restart_until 9; +2 | a1@9; "
-         "a.restart_until 12; a.cancel; a.restart_until min; a is running; +0 | a1@-9223372036854775808>9; "
-         "a.restart_until max; a is running; a due never")
-
-/* The column of the last tick, which finishes the timer before its handler starts. */
-TIMELINE(a_one_shot_is_finished_in_its_handler, "a 10; a: a is finished, a is busy; +10 | a1@10")
-TIMELINE(the_last_tick_finishes_before_its_handler_starts,
-         "a 10/10 limit 2; a: a is running; +10 | a1@10; a: a is finished; +10 | a2@20")
-
 /* The same calls inside the timer's own handler: what took effect answers RUNNING. */
 TIMELINE(
     every_call_in_the_own_handler_answers,

@@ -4,6 +4,8 @@
  */
 #include "storm.h"
 
+#include <sched.h>
+
 enum {
   THREADS = 8,
   DRIVERS = 3 /* of a virtual or host-driven queue */,
@@ -15,135 +17,157 @@ int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call
   return csuite_expect_status(s->t, status, CHIME_OK, __FILE__, __LINE__, call);
 }
 
-void storm_call(storm *s, dice *d, int inside) {
-  int64_t number = roll_below(d, 16);
-  if (number < 9) storm_call_timer(s, d, inside);
-  else if (number < 10) storm_call_nothing(s, d);
-  else if (number < 12) storm_call_target(s, d);
-  else if (number < 15) storm_call_value(s, d);
-  else storm_call_queue(s, d, inside);
+/* ---- The book ---------------------------------------------------------------------------------------------------- */
+
+entry *storm_entry(storm *s, entry *object) {
+  int number = add(&s->made, 1) - 1;
+  if (number >= s->capacity) return NULL;
+  s->book[number].storm = s;
+  s->book[number].object = object;
+  return &s->book[number];
 }
 
-/* ---- A timer that one thread has for itself ---------------------------------------------------------------------- */
+int storm_accepts(entry *e, chime_status status) {
+  int accepted = status == CHIME_OK || status == CHIME_RUNNING;
+  store(&e->accepted, accepted);
+  return accepted;
+}
 
-/*
- * In the midst of the storm, no call of another thread reaches it, also not one with the id of a timer that had its slot
- * before; and each call says what it does to its handlers.
- */
-enum { OWN_KEYS = 4 };
+void storm_hold(entry *object) {
+  csuite *t = object->storm->t;
+  add(&object->busy, 1);
+  EXPECT_EQ(load(&object->finalized), 0); /* [11] */
+}
 
-typedef struct caller {
-  storm *storm;
-  dice d;
-  entry *timer;           /* NULL: none yet */
-  uint64_t generation;    /* since its last call */
-  entry *named[OWN_KEYS]; /* its named handlers */
-} caller;
+void storm_let_go(entry *object) {
+  csuite *t = object->storm->t;
+  EXPECT_EQ(load(&object->finalized), 0);
+  add(&object->busy, -1);
+}
 
-static void make_private(caller *c) {
-  storm *s = c->storm;
+/* When nothing can be called any more: each finalizer has been called once, none of what was refused. */
+static void balance(storm *s) {
   csuite *t = s->t;
-  entry *e = storm_entry(s, NULL);
-  chime_timer_options options = TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize);
-  c->timer = NULL;
-  memset(c->named, 0, sizeof c->named);
-  if (e == NULL) return;
-  e->is_private = 1;
-  chime_schedule schedule = schedule_of(0, (20 + roll_below(&c->d, 80)) * storm_unit(s));
-  if (roll_below(&c->d, 2) == 0) schedule.jitter_ns = roll_below(&c->d, schedule.interval_ns);
-  chime_status status = chime_timer_start(s->queue, &options, &schedule, &e->id);
-  LISTED(status, MAY(OK));
-  if (!storm_accepts(e, status)) return;
-  c->timer = e;
-  c->generation = generation_of(t, e->id);
-}
-
-static void release_private(caller *c) {
-  storm *s = c->storm;
-  if (c->timer == NULL) return;
-  chime_status status = chime_timer_release(c->timer->id);
-  LISTED(status, MAY(OK) | MAY(RUNNING));
-  storm_stops(c->timer, status);
-  storm_remember(s, c->timer->id, &c->d);
-  c->timer = NULL;
-}
-
-/* Adds, replaces or removes a named handler. */
-static void change_handlers(caller *c) {
-  static const char *const keys[OWN_KEYS] = {"a", "b", "c", "d"};
-  storm *s = c->storm;
-  int64_t k = roll_below(&c->d, OWN_KEYS);
-  entry *before = c->named[k], *after = roll_below(&c->d, 3) == 0 ? NULL : storm_entry(s, NULL);
-  uint32_t listed = (before != NULL ? MAY(OK) | MAY(RUNNING) : 0);
-  chime_status status;
-  if (after == NULL) {
-    status = chime_timer_remove_handler(c->timer->id, keys[k]);
-    LISTED(status, listed | (before == NULL ? MAY(IGNORED) : 0));
-  } else {
-    status = chime_timer_add_handler(c->timer->id, keys[k], storm_on_named, after, storm_finalize);
-    LISTED(status, listed | MAY(OK));
-    storm_accepts(after, status);
+  int made = load(&s->made) < s->capacity ? load(&s->made) : s->capacity;
+  for (entry *e = s->book; e < s->book + made; e++) {
+    if (load(&e->accepted) && !EXPECT(await(&e->finalized, 1))) return; /* its queue may end later */
+    if (!EXPECT_EQ(load(&e->finalized), load(&e->accepted)) || !EXPECT_EQ(load(&e->busy), 0)) return;
   }
-  if (before != NULL) storm_stops(before, status);
-  c->named[k] = after;
 }
 
-/* Between the two no tick starts. */
-static void suspend_and_resume(caller *c) {
-  storm *s = c->storm;
-  chime_status status = chime_timer_suspend(c->timer->id);
-  LISTED(status, MAY(OK) | MAY(RUNNING));
-  storm_stops(c->timer, status);
-  LISTED(chime_timer_cancel(s->queue), STALE); /* an id of another kind */
-  store(&c->timer->left, 0);
-  LISTED(chime_timer_resume(c->timer->id), MAY(OK));
-  chime_timer_generation(c->timer->id, &c->generation);
+/* ---- Callbacks --------------------------------------------------------------------------------------------------- */
+
+/* One of the calls that may still come. [7] */
+static void take(entry *e) {
+  csuite *t = e->storm->t;
+  int left = load(&e->left);
+  while (left > 1 && !__atomic_compare_exchange_n(&e->left, &left, left - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
+  EXPECT(left != 1);
 }
 
-/* Checks that nobody else's call has reached the timer, and makes one that it knows the answer of. */
-static void call_private(caller *c) {
-  storm *s = c->storm;
+static int is_exclusive(const storm *s) { return s->place != CONCURRENT; }
+
+static void enter(entry *e) {
+  csuite *t = e->storm->t;
+  if (is_exclusive(e->storm)) EXPECT_EQ(add(&e->storm->inside, 1), 1);
+  EXPECT_EQ(add(&e->busy, 1), 1);    /* [6] */
+  EXPECT_EQ(load(&e->finalized), 0); /* [8] */
+  take(e);
+}
+
+static void leave(entry *e) {
+  storm_let_go(e);
+  if (is_exclusive(e->storm)) add(&e->storm->inside, -1);
+}
+
+void storm_on_tick(const chime_tick *tick, void *context) {
+  entry *e = context;
+  storm *s = e->storm;
   csuite *t = s->t;
-  if (c->timer == NULL) make_private(c);
-  if (c->timer == NULL) return;
-  /* [10] */
-  EXPECT_EQ(state_of(t, c->timer->id), CHIME_STATE_RUNNING);
-  EXPECT_OK(chime_timer_check_generation(c->timer->id, c->generation));
-  EXPECT(deadline_of(t, c->timer->id) < now_of(t, s->queue) + CHIME_SECOND);
-  switch (roll_below(&c->d, 8)) {
-    case 0: release_private(c); break;
-    case 1: suspend_and_resume(c); break;
-    case 2: LISTED(chime_timer_fire(c->timer->id), MAY(OK)); break;
-    default: change_handlers(c); break;
+  dice d = {(uint64_t)add(&s->ticks, 1) * UINT64_C(0x9E3779B97F4A7C15) + 1};
+  enter(e);
+  EXPECT(tick->context == e && tick->target == e->object);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
+  EXPECT(tick->sequence >= 1);
+  if (s->place != VIRTUAL) EXPECT(monotonic_ns() >= tick->scheduled_ns);
+  if (e->object != NULL) storm_hold(e->object);
+  if (load(&s->over) == 0) {
+    int64_t number = roll_below(&d, 16);
+    if (number < 4) storm_call_own_timer(s, tick->timer, &d);
+    else if (number < 6) storm_call(s, &d, 1);
+    else if (number < 7) sched_yield();
   }
+  if (e->object != NULL) storm_let_go(e->object);
+  leave(e);
+}
+
+void storm_on_turn(const chime_tick *tick, void *context) {
+  entry *e = context;
+  csuite *t = e->storm->t;
+  enter(e);
+  EXPECT(tick->kind == CHIME_TICK_ARMED || tick->kind == CHIME_TICK_CANCELLED);
+  EXPECT_EQ(tick->sequence, 0);
+  if (tick->target != NULL) { /* it may have gone before its timer's cancel handler */
+    EXPECT(tick->target == e->object);
+    storm_hold(e->object);
+    storm_let_go(e->object);
+  }
+  leave(e);
+}
+
+void storm_on_named(const chime_tick *tick, void *context) {
+  entry *e = context;
+  csuite *t = e->storm->t;
+  enter(e);
+  EXPECT(tick->context == e);
+  if (add(&e->storm->named_calls, 1) % 16 == 0) sched_yield();
+  leave(e);
+}
+
+/* The value is not acquired any more, but there as long as this runs. */
+void storm_on_expiry(const chime_tick *tick, void *context) {
+  entry *e = context;
+  storm *s = e->storm;
+  csuite *t = s->t;
+  void *found = e;
+  enter(e);
+  take(e->object); /* told once */
+  EXPECT(tick->target == e->object);
+  storm_hold(e->object);
+  LISTED(chime_expiring_acquire(e->object->id, &found), MAY(IGNORED) | STALE);
+  if (add(&s->expiries, 1) % 8 == 0) sched_yield();
+  storm_let_go(e->object);
+  leave(e);
+}
+
+void storm_on_function(void *context) {
+  enter(context);
+  leave(context);
+}
+
+void storm_finalize(void *context) {
+  entry *e = context;
+  csuite *t = e->storm->t;
+  EXPECT_EQ(load(&e->busy), 0);
+  EXPECT_EQ(add(&e->finalized, 1), 1); /* [8] */
 }
 
 /* ---- The threads ------------------------------------------------------------------------------------------------- */
 
-/* Each kind of callback has come. */
-static int has_seen_all(const storm *s) {
+static int has_seen_all_kinds_of_callback(const storm *s) {
   return load(&s->ticks) > 0 && load(&s->named_calls) > 0 && load(&s->expiries) > 0 && load(&s->acquired) > 0;
 }
 
-static void call_once(caller *c, int number) {
-  if (number % 8 == 0) call_private(c);
-  storm_call(c->storm, &c->d, 0);
-}
-
-static void *call_at_random(void *argument) {
-  caller *c = argument;
-  storm *s = c->storm;
-  for (int i = 0; i < s->calls_of_each_thread && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
-    call_once(c, i);
-  }
+THREAD(call_at_random, storm, s) {
+  static int threads;
+  dice d = {UINT64_C(0x5EED0000) + (uint64_t)add(&threads, 1) * 7919 + (uint64_t)s->place};
+  for (int i = 0; i < s->calls_of_each_thread && !(i % 1024 == 0 && csuite_failed(t)); i++) storm_call(s, &d, 0);
   /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
   int64_t end = monotonic_ns() + PATIENCE;
-  for (int i = 0; !has_seen_all(s) && monotonic_ns() < end; i++) {
-    call_once(c, i);
+  while (!has_seen_all_kinds_of_callback(s) && monotonic_ns() < end) {
+    storm_call(s, &d, 0);
     sleep_ns(CHIME_MILLISECOND);
   }
-  release_private(c);
-  return NULL;
 }
 
 /* Several threads drive one queue. */
@@ -161,50 +185,19 @@ static void *drive_at_random(void *argument) {
   return NULL;
 }
 
-typedef struct crew {
-  pthread_t threads[THREADS];
-  caller callers[THREADS];
-  int count;
-} crew;
-
-static void begin(storm *s, crew *crew, int count) {
-  for (crew->count = 0; crew->count < count; crew->count++) {
-    caller *c = &crew->callers[crew->count];
-    memset(c, 0, sizeof *c);
-    c->storm = s;
-    c->d.state = UINT64_C(0x5EED0000) + (uint64_t)crew->count * 7919 + (uint64_t)s->place;
-    if (!spawn(s->t, &crew->threads[crew->count], call_at_random, c)) break;
-  }
-}
-
-static void join(crew *crew) {
-  while (crew->count > 0) pthread_join(crew->threads[--crew->count], NULL);
-}
-
-static storm *storm_new(csuite *t, where place, int capacity) {
-  storm *s = csuite_memory(t, sizeof *s);
-  s->t = t;
-  s->place = place;
-  s->capacity = capacity;
-  s->book = csuite_memory(t, (size_t)capacity * sizeof *s->book);
-  return s;
-}
-
-/* ---- On one queue ------------------------------------------------------------------------------------------------ */
-
 TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
-  int calls = csuite_scaled(CALLS / THREADS), driving = 0;
-  storm *s = storm_new(t, place, calls * THREADS / 2 + 60000);
-  crew crew;
-  pthread_t drivers[DRIVERS];
+  int calls = csuite_scaled(CALLS / THREADS), calling = 0, driving = 0;
+  storm *s = csuite_memory(t, sizeof *s);
+  pthread_t callers[THREADS], drivers[DRIVERS];
   if (place == HOST) queue = host_queue(t, 0); /* that nobody else drives */
-  s->queue = queue;
-  s->calls_of_each_thread = calls;
+  *s = (storm){.t = t, .place = place, .queue = queue, .calls_of_each_thread = calls};
+  s->capacity = calls * THREADS / 2 + 60000;
+  s->book = csuite_memory(t, (size_t)s->capacity * sizeof *s->book);
   if (place == VIRTUAL || place == HOST) {
     while (driving < DRIVERS && spawn(t, &drivers[driving], drive_at_random, s)) driving++;
   }
-  begin(s, &crew, THREADS);
-  join(&crew);
+  while (calling < THREADS && spawn(t, &callers[calling], call_at_random, s)) calling++;
+  while (calling > 0) pthread_join(callers[--calling], NULL);
   store(&s->over, 1);
   /* What nobody holds ends by itself; a handler that was under way may have put something there again. */
   int64_t end = monotonic_ns() + PATIENCE;
@@ -217,6 +210,6 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   EXPECT_EQ(stats_of(t, queue).running, 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   storm_release_all(s);
-  storm_balance(s);
-  EXPECT(has_seen_all(s));
+  balance(s);
+  EXPECT(has_seen_all_kinds_of_callback(s));
 }

@@ -23,7 +23,6 @@ typedef struct entry {
   storm *storm;
   uint64_t id;
   struct entry *object; /* of a timer: its target; of an expiry handler: its value */
-  int is_private;       /* of one thread, and nobody else calls it */
   int accepted;         /* so its finalizer must come, once */
   int finalized;
   int busy; /* callbacks that have it, or threads that have acquired it */
@@ -58,16 +57,13 @@ struct storm {
 int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call);
 #define LISTED(call, listed) storm_lists(s, (call), (listed), #call)
 
-/* ---- The book (storm_book.c) ------------------------------------------------------------------------------------- */
+/* ---- The book, and the callbacks (storm.c) ----------------------------------------------------------------------- */
 
 /** A new line; NULL when the book is full. */
 entry *storm_entry(storm *s, entry *object);
 
 /** A call that gives the context to Chime has answered this. Returns whether it was accepted. */
 int storm_accepts(entry *e, chime_status status);
-
-/** A call after which no callback of this starts has answered this: with RUNNING one that is under way may still. */
-void storm_stops(entry *e, chime_status status);
 
 /** Somebody has the object from here on, in which its end must not come; and no more. */
 void storm_hold(entry *object);
@@ -80,29 +76,12 @@ void storm_on_expiry(const chime_tick *tick, void *context);
 void storm_on_function(void *context);
 void storm_finalize(void *context);
 
-/** When nothing can be called any more: each finalizer has been called once, none of what was refused. */
-void storm_balance(storm *s);
+/* ---- Calls (storm_calls.c) --------------------------------------------------------------------------------------- */
 
-/* ---- Calls (storm_timers.c, storm_objects.c) --------------------------------------------------------------------- */
-
-chime_schedule storm_schedule(const storm *s, dice *d);
-/** The unit in which timers' delays are counted here. */
-int64_t storm_unit(const storm *s);
-
-/** A random call on a random timer; `inside` a callback or not. */
-void storm_call_timer(storm *s, dice *d, int inside);
+/** A random call on something random; `inside` a callback or not. */
+void storm_call(storm *s, dice *d, int inside);
 /** In a handler, on its own timer. */
 void storm_call_own_timer(storm *s, chime_timer_t timer, dice *d);
-/** A random call with the id of a timer that was released: it must find nothing. */
-void storm_call_nothing(storm *s, dice *d);
-void storm_remember(storm *s, chime_timer_t released, dice *d);
-
-void storm_call_target(storm *s, dice *d);
-void storm_call_value(storm *s, dice *d);
-void storm_call_queue(storm *s, dice *d, int inside);
-/** Any of these. */
-void storm_call(storm *s, dice *d, int inside);
-
 /** Releases what is shared, except for what a handler that is under way may put there afterwards. */
 void storm_release_all(storm *s);
 

@@ -156,7 +156,7 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
     return;
   }
   if (take(&s, "due")) actual = deadline_of(t, p->timer);
-  else if (take(&s, "left")) actual = info_of(t, p->timer).remaining_ns;
+  else if (take(&s, "left")) EXPECT_OK(chime_timer_remaining(p->timer, &actual));
   else if (take(&s, "counted")) actual = (int64_t)info_of(t, p->timer).due_count;
   else {
     script_fail(&l->script, statement, "no such statement");

@@ -1,135 +1,246 @@
 /*
- * virtual.c - the rules of SEMANTICS.md on delays, grids and counts, one by one: timelines in virtual time, exact to the
- * nanosecond (timeline.h). What these rules do in all combinations, inside handlers too, Tests/Model holds against its
- * model. Promises 3, 4, 5 and 7.
+ * virtual.c - order in virtual time, moving it, how exact it is, leeway, and the ends of numbers. What calls and time do to
+ * timers in all combinations, inside handlers too, Tests/Model holds against its model: here is what one can read, and
+ * what the model leaves open. Promises 1, 3, 4, 5, 7, 10, 12, 13, 14 and 17.
  */
 #include "timeline.h"
 
-/* ---- Single ticks and grids ------------------------------------------------------------------------------------- */
-
-TIMELINE(a_one_shot_ticks_once_at_its_deadline, /* [3] */
-         "a 10; a due 10; +9 |; a is running; +1 | a1@10; a is finished; a due never; +1000 |; now 1010")
-TIMELINE(a_repeating_timer_ticks_on_its_grid, /* [4] */
-         "a 3/10; +35 | a1@3 a2@13 a3@23 a4@33; a due 43; a is running; +7 |; +1 | a5@43")
-
-/* (chime_timer_after and _every: Model.) */
-TIMELINE(a_repeating_timer_begins_with_its_delay,
-         "a 10/10; b max/max; c 25/10; d 0/20; +35 | d1@0 a1@10 a2@20 d2@20 c1@25 a3@30 c2@35")
-
-/* ---- Missed ticks ----------------------------------------------------------------------------------------------- */
+/* ---- Rules of one line ---------------------------------------------------------------------------- */
 
 TIMELINE(missed_periods_give_one_tick_and_the_grid_stands,
          /* [5] [4] */ "a 10/10; >35; +0 | a1+2>35; a due 40; =55 | a2@40 a3@50")
 
-/* After the first tick it is 35, and 20 and 30 are over. */
-TIMELINE(a_slow_handler_makes_its_own_timer_miss, "a 10/10; a: x1 >25; =50 | a1@10 a2+1>35 a3@40 a4@50")
-
-/* The first handler ends at 35. */
-TIMELINE(the_delay_policy_spaces_from_the_end_of_the_handler,
-         "a 10/10 delay; a: x1 >25; =60 | a1@10 a2@45 a3@55; a due 65")
-/* Also one that leads to the deadline that was there: b is restarted at 70, and due at 80. */
-TIMELINE(a_transition_inside_the_handler_ends_the_counting_from_its_end,
-         "a 10/10 delay; a: x1 a.suspend!, a.resume, >25; =60 | a1@10 a2@20>35 a3@45 a4@55; a.cancel; "
-         "b 10/10 delay; b: x1 b.restart!, >25; =100 | b1@70 b2@80>95; b.cancel; "
-         "c 10/10 delay; c: x1 c.suspend!, >25; =140 | c1@110; c.resume; c due 120; +0 | c2@120>140")
-
-/* ---- Tick limits ------------------------------------------------------------------------------------------------ */
-
-TIMELINE(a_tick_limit_finishes_the_timer, "a 10/10 limit 3; +25; a counted 2; +75 | a1@10 a2@20 a3@30; a is finished")
-
-/* The third and last due time was 30. */
-TIMELINE(a_limit_reached_while_missing_ends_on_time, "a 10/10 limit 3; >55; +100 | a1+2>55; a is finished")
-
-/* ---- Activate, restart, reschedule ------------------------------------------------------------------------------ */
-
-TIMELINE(a_one_shot_may_activate_itself_again, "a 10; a: a.activate; +35 | a1@10 a1@20 a1@30; a due 40")
-
-/* Running: the sequence goes on; suspended: it runs again; cancelled: a new life. */
-TIMELINE(restart_counts_from_now,
-         "a 10/10; =15; a.restart; =36 | a1@10 a2@25 a3@35; a.suspend; =52; a.restart; a is running; =63 | a4@62; "
-         "a.cancel; =75; a.restart; =86 | a1@85")
-TIMELINE(reschedule_keeps_the_sequence_and_begins_the_limit_anew,
-         "a 10/10 limit 2; =15; a.reschedule 10/10 limit 2; =100 | a1@10 a2@25 a3@35; a is finished")
-
-/* Without a schedule: the delay it has, anew. */
-TIMELINE(reschedule_while_running_counts_from_the_call,
-         "a 10/10; =5; a.reschedule 3/7; a due 8; =24 | a1@8 a2@15 a3@22; a.reschedule; =36 | a4@27 a5@34")
-TIMELINE(reschedule_while_suspended_counts_from_the_call_when_coalescing,
-         "a 100; =5; a.suspend; =7; a.reschedule 10; a is suspended; =12; a.resume; a due 17; =100 | a1@17")
-TIMELINE(reschedule_while_suspended_counts_from_the_resume_when_remaining,
-         "a 100 remaining; =5; a.suspend; =7; a.reschedule 10 remaining; =30; a.resume; =100 | a1@40")
-
 /* [7]: both are due in the same pass. It had not started: OK. */
 TIMELINE(a_handler_can_cancel_a_timer_that_is_due_in_the_same_pass,
          "a 10; b 10; a: b.cancel; +100 | a1@10; b is cancelled")
-
-/* ---- Suspend and resume ----------------------------------------------------------------------------------------- */
-
-/* Never inside the call. */
-TIMELINE(resume_coalesces_what_was_missed_and_keeps_the_grid,
-         "a 10/10; =15; a.suspend; a due never; =47 | a1@10; a.resume |; +0 | a2+2>47; =65 | a3@50 a4@60")
-
-/* [7]: suspended when its tick was due already; at most one tick is outstanding after the resume. */
-TIMELINE(suspend_holds_back_a_tick_that_was_due,
-         "a 10/10; >12; a.suspend; +0 |; a.resume; a.suspend; a.resume; +0 | a1@10>12; =25 | a2@20")
-TIMELINE(the_remaining_policy_keeps_the_time_that_was_left,
-         "a 10/10 remaining; a left -1; =14; a.suspend; a left 6; =50; a left 6; a.resume; a due 56; "
-         "=70 | a1@10 a2@56 a3@66")
-
-/* 10, 20 and 30 are over when it is suspended. */
-TIMELINE(the_remaining_policy_carries_what_was_missed_before_the_suspend,
-         "a 10/10 remaining; >35; a.suspend; a left 0; =100 |; a.resume; +0 | a1+2>100; =125 | a2@110 a3@120")
-
-/* ---- Postpone --------------------------------------------------------------------------------------------------- */
-
-TIMELINE(postpone_moves_the_deadline_later_never_earlier,
-         "a 10; =5; a.postpone 20; a due 25; a.postpone 2; a due 25; a.postpone 0; =24 |; =100 | a1@25")
-TIMELINE(postpone_moves_the_grid_of_a_repeating_timer,
-         "a 10/10; =15; a.postpone 21; =60 | a1@10 a2@36 a3@46 a4@56; a.until 71; =85 | a5@71 a6@81")
 TIMELINE(a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass, /* [3] */
          "a 10; b 10; a: b.postpone 1; +10 | a1@10; +10 | b1@11")
-TIMELINE(postpone_reaches_any_distance,
-         "a 3; a.postpone 4294967296; a.postpone 4294967295; a due 4294967296; a.postpone 36028797018963968; "
-         "a.postpone 36028797018963967; a due 36028797018963968; =36028797018963967 |; +1 | a1@36028797018963968")
-TIMELINE(postpone_while_suspended_lengthens_what_remains,
-         "a 10 remaining; =5; a.suspend; a.postpone 20; a left 20; a.postpone 1; a left 20; =50; a.resume; "
-         "=100 | a1@70")
-TIMELINE(postpone_while_suspended_forgets_what_was_missed,
-         "a 10/10 remaining; >35; a.suspend; >5; a.postpone 7; a.resume; +7 | a1@47")
-TIMELINE(postpone_for_ever_while_suspended_leaves_for_ever,
-         "a 10 remaining; =5; a.suspend; a.until max; a left max; =50; a left max; a.resume; a due never; +1000 |")
 
-/* ---- Fire ------------------------------------------------------------------------------------------------------- */
+/* To the next deadline, or what a suspended timer keeps. */
+TIMELINE(the_time_that_is_left_is_told,
+         "a new; a left never; b max; b left never; a.restart 10; +4; a left 6; a.postpone 20; a left 20; a.suspend; "
+         "a left never; a.restart 10/10 remaining; +7; a.suspend; +100; a left 3; a.resume; a left 3; "
+         "a: x1 a left 10, >15, a left 0; +3 | a1@114 a2@124>129; a.cancel; a left never")
 
-TIMELINE(fire_gives_one_extra_tick_and_leaves_the_schedule_alone,
-         "a 10/10; =5; a.fire |; a is running; +0 | a1!5; =25 | a2@10 a3@20")
+/* ---- Order ------------------------------------------------------------------------------------------------------ */
 
-/* Due ticks are postponed and held back, the extra one is not. */
-TIMELINE(neither_a_postponement_nor_a_suspension_before_it_holds_back_the_extra_tick,
-         "a 10; a.fire; a.postpone 50; a.fire; +20 | a1!0; a due 50; a.suspend; a.fire; +100 | a2!20; a.resume; "
-         "+0 | a3@50>120")
+/* [12]: after cancel and activate, a is the later one. */
+TIMELINE(equal_deadlines_run_in_the_order_of_activation,
+         "a new; b new; c new; c.activate 10; +4; a.activate 6; b.activate 6; +6 | c1@10 a1@10 b1@10; "
+         "a.activate 6; b.activate 6; a.cancel; a.activate 6; +6 | b1@16 a1@16")
+TIMELINE(ticks_due_in_one_pass_run_by_deadline,
+         /* [12] */ "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
 
-/* Scheduled: the first call. */
-TIMELINE(fires_before_the_extra_tick_are_one,
-         "a 100/100; >5; a.fire; >3; a.fire; a.fire; +0 | a1!5>8; a.fire; +0 | a2!8")
-TIMELINE(a_later_call_drops_the_extra_tick,
-         "a 900/900; a.fire; a.suspend; +1 |; a.fire; a.restart; +1 |; a.fire; a.reschedule 900/900; +1 |; "
-         "a.fire; a.cancel; a.fire?; +1 |; a.activate; a.fire; a.release; +1 | a.; b new; b.fire; "
-         "b.activate 900/900; +1 |")
+/* [12]: it was collected with the others, but the turn that it has now is that of its new activation. */
+TIMELINE(a_due_timer_started_anew_by_another_handler_comes_after_the_others,
+         "a 10; b 10; c 10; a: b.restart 0; +20 | a1@10 c1@10 b1@10")
+TIMELINE(entries_that_overtake_each_other_come_in_their_new_order,
+         "a 200; b 250; +0; a.restart 300; next 250; b.restart 350; next 300; a.restart 400; next 350; =310 |; "
+         "=500 | b1@350 a1@400; a.restart 700 at; b.restart 750 at; +0; b.restart 600 at; next 600; "
+         "a.restart 550 at; next 550; =1000 | a1@550 b1@600")
 
-/* ---- Registration and cancel handlers --------------------------------------------------------------------------- */
+typedef struct activation {
+  csuite *t;
+  probe *p;
+  int before; /* of the timers that its thread starts on a queue of its own, and that count for themselves */
+} activation;
 
-TIMELINE(the_registration_handler_comes_before_the_first_tick,
-         "a 0 full |; +0 | a^ a1@0; b 10/10 full; +25 | b^ b1@10 b2@20")
+THREAD(activate_at_10, activation, a) {
+  QUEUE_OR_RETURN(other, VIRTUAL);
+  for (int i = 0; i < a->before; i++) probe_after(t, other, NULL, 10);
+  EXPECT_OK(chime_timer_restart(a->p->timer, AT(10)));
+}
 
-/* The restart of a running timer is no new activation. */
-TIMELINE(the_registration_handler_comes_once_for_each_activation,
-         "a 10 full; +10 | a^ a1@10; a.activate; +5; a.restart; +10 | a^ a1@25")
-TIMELINE(the_cancel_handler_comes_once_for_each_move_into_cancelled,
-         "a 10/10 full; +15; a.cancel | a^ a1@10; a.cancel?; +0 | a-; +50 |; a.activate; +5; a.suspend; a.cancel; "
-         "+0 | a^ a-; a.release | a.")
+/* [12]: one after the other, those that had started more timers first. */
+VIRTUAL_TEST(equal_deadlines_set_by_several_threads_run_in_the_order_of_activation) {
+  enum { THREADS = 5 };
+  probe *p[THREADS];
+  for (int i = 0; i < THREADS; i++) p[i] = probe_idle(t, queue, (const char *[]){"a", "b", "c", "d", "e"}[i]);
+  for (int i = 0; i < THREADS; i++) {
+    activation a = {t, p[(i + 2) % THREADS], 3 * (THREADS - i)};
+    run_on_a_thread(t, activate_at_10, &a);
+  }
+  ADVANCE(10);
+  EXPECT_LOG("c1@10 d1@10 e1@10 a1@10 b1@10");
+}
 
-/* In the releasing call, as no pass is running. */
-TIMELINE(release_of_a_running_timer_calls_cancel_handler_then_finalizer,
-         "a 10/10 full; +15; a.release | a^ a1@10 a- a.; b 10/10 full; +0; b.suspend; b.release | b^ b- b.; "
-         "c 10/10 full; c: c.release!; +50 | c^ c1@25 c- c.")
+typedef struct course {
+  int64_t latest_ns;
+  int ticks, is_out_of_order;
+} course;
+
+static void go_on(const chime_tick *tick, void *context) {
+  course *c = context;
+  c->is_out_of_order |= tick->scheduled_ns < c->latest_ns;
+  c->latest_ns = tick->scheduled_ns;
+  c->ticks++;
+}
+
+/* [12] [14]: so many that the pass gives the room for them back, which the next one then takes again. */
+VIRTUAL_TEST(thousands_due_in_one_pass_run_by_deadline_in_the_next_one_too) {
+  enum { TIMERS = 6000 };
+  course c = {0, 0, 0};
+  dice d = {UINT64_C(12)};
+  for (int pass = 1; pass <= 2; pass++) {
+    for (int i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_after(queue, roll_below(&d, 1000), go_on, &c, NULL, NULL));
+    JUMP(1000);
+    ADVANCE(0);
+    EXPECT(c.ticks == pass * TIMERS && !c.is_out_of_order);
+  }
+}
+
+static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_timer_activate(tick->timer, AFTER(0)));
+}
+
+VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) { /* [12] */
+  probe *p = probe_quiet(t, queue, 7, 0, activate_own);
+  EXPECT_STATUS(chime_queue_advance(queue, 100), CHIME_ERROR_LIMIT);
+  EXPECT_EQ(now_of(t, queue), 7); /* time stands there */
+  EXPECT_BETWEEN(p->ticks, 999, 1001);
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  ADVANCE(100);
+  EXPECT_EQ(now_of(t, queue), 107);
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A turn in a pass ends with its timer, so that a timer that is made in the slot of one that was released does not come
+ * before its own turn.
+ */
+
+/* So many that one of them has the slot, in whatever order slots are given out. */
+enum { MADE = 300 };
+
+typedef struct plan {
+  chime_tick_kind kind; /* that those made later ask for: FIRED, or ARMED */
+  probe *b, *made[MADE];
+  int callbacks;
+} plan;
+
+/* Of extra ticks that were asked for at one instant, that comes first whose timer was activated first. */
+static void begin(probe *p, chime_timer_options options, int is_fired) {
+  csuite *t = p->t;
+  EXPECT_OK(chime_timer_start(p->queue, &options, AFTER(CHIME_HOUR), &p->timer));
+  if (is_fired) EXPECT_OK(chime_timer_fire(p->timer));
+}
+
+static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) { p->number = ++((plan *)p->user)->callbacks; }
+
+/* a's callback: b, whose turn is next, goes, and others come. */
+static void take_a_turn_and_replace_b(csuite *t, probe *p, const chime_tick *tick) {
+  plan *s = p->user;
+  int is_fired = s->kind == CHIME_TICK_FIRED;
+  take_a_turn(t, p, tick);
+  EXPECT_TOOK_EFFECT(chime_timer_release(s->b->timer));
+  for (int i = 0; i < MADE; i++)
+    begin(s->made[i], is_fired ? probe_options(s->made[i]) : probe_full_options(s->made[i]), is_fired);
+}
+
+static probe *of_plan(csuite *t, chime_queue_t queue, plan *s, probe_action action) {
+  probe *p = probe_new(t, queue, NULL);
+  p->user = s;
+  p->on_tick = p->on_armed = action;
+  return p;
+}
+
+/* b has nothing to call last, so that its slot is free at once. */
+static void check_turns(csuite *t, chime_queue_t queue, chime_tick_kind kind) {
+  plan *s = csuite_memory(t, sizeof *s);
+  probe *a = of_plan(t, queue, s, take_a_turn_and_replace_b), *c = of_plan(t, queue, s, take_a_turn);
+  s->kind = kind;
+  s->b = of_plan(t, queue, s, take_a_turn);
+  for (int i = 0; i < MADE; i++) s->made[i] = of_plan(t, queue, s, take_a_turn);
+  chime_timer_options of_b = probe_options(s->b);
+  of_b.finalizer = NULL;
+  begin(a, probe_options(a), 0);
+  begin(s->b, of_b, 0);
+  begin(c, probe_options(c), 0);
+  ADVANCE(0);
+  EXPECT_OK(chime_timer_fire(a->timer));
+  EXPECT_OK(chime_timer_fire(s->b->timer));
+  EXPECT_OK(chime_timer_fire(c->timer));
+  ADVANCE(0);
+  /* Those that were asked for first come first: b's turn, before c's, is nobody's. */
+  EXPECT(s->b->number == 0 && a->number == 1 && c->number == 2);
+  for (int i = 0; i < MADE; i++) {
+    if (!EXPECT_EQ(s->made[i]->number, i + 3)) break;
+  }
+}
+
+VIRTUAL_TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went) { /* [10] [12] */
+  check_turns(t, queue, CHIME_TICK_FIRED);
+}
+VIRTUAL_TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went) { check_turns(t, queue, CHIME_TICK_ARMED); }
+
+/* ---- Moving time ------------------------------------------------------------------------------------------------ */
+
+TIMELINE(a_nested_advance_would_deadlock,
+         "a 10; b 12; a: +5 -> WOULD_DEADLOCK, =100 -> WOULD_DEADLOCK, now 10; +20 | a1@10 b1@12; now 20")
+
+THREAD(expect_busy, probe, p) { EXPECT_STATUS(chime_queue_advance(p->queue, 5), CHIME_ERROR_BUSY); }
+
+/* Another queue, and this one from another thread. */
+static void advance_others(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_advance(p->other->queue, 30));
+  run_on_a_thread(t, expect_busy, p);
+}
+
+VIRTUAL_TEST(a_handler_may_advance_another_queue_and_a_second_thread_finds_this_one_busy) {
+  QUEUE_OR_RETURN(second, VIRTUAL);
+  probe *p = probe_after(t, queue, "a", 10);
+  p->other = probe_after(t, second, "b", 25);
+  p->on_tick = advance_others;
+  probe_after(t, queue, "c", 10);
+  ADVANCE(20);
+  EXPECT_LOG("a1@10 b1@25 c1@10");
+  EXPECT_EQ(now_of(t, queue), 20);
+}
+
+/* ---- Exactness and leeway --------------------------------------------------------------------------------------- */
+
+/* [3] [13]: a tick comes at the roundest instant of its window, here multiples of 2^30 and 2^28. */
+TIMELINE(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups,
+         "queue with leeway; a 1000000000 leeway 500000000; b 1002000000 leeway 500000000; "
+         "c 1098000000 leeway 500000000; +1073741823 |; +1000000000 | "
+         "a1@1000000000>1073741824 b1@1002000000>1073741824 c1@1098000000>1342177280")
+TIMELINE(late_within_leeway_is_not_missed_and_keeps_the_grid, /* [4] */
+         "queue with leeway; a 1003/1000 leeway 999; "
+         "=6000 | a1@1003>1024 a2@2003>2048 a3@3003>3072 a4@4003>4096 a5@5003>5120; a due 6003")
+
+/* ---- Extremes [17] ---------------------------------------------------------------------------------------------- */
+
+/* The sums saturate. */
+TIMELINE(a_delay_of_forever_never_ends,
+         "+1000; a max; a due never; a is running; b max at; b due never; +1152921504606846976 |; +max |; "
+         "now max; +max; >max; now max; a is running")
+/* [17]: every period that there is was missed, and no time is left for another tick. */
+TIMELINE(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick,
+         ">max; a new; a.restart min/1 at; +0; +0 | a1+18446744073709551615>9223372036854775807; a due never")
+TIMELINE(periods_over_centuries_keep_their_grid,
+         "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806; "
+         "a due never; next never")
+
+/* Later than a number can say. */
+VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
+  JUMP(10);
+  probe_start(t, queue, "a", AT(INT64_MIN + 1));
+  ADVANCE(0);
+  EXPECT_EQ(stats_of(t, queue).lateness[31], 1);
+}
+
+/* ---- Bounds [14] ------------------------------------------------------------------------------------------------- */
+
+/* Each move to an earlier time leaves an entry behind, until there are too many. */
+VIRTUAL_TEST(moves_to_earlier_times_leave_nothing_behind) {
+  int count = 20000;
+  probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
+  int64_t far = 2 * CHIME_HOUR;
+  for (int i = 0; i < count; i++) {
+    EXPECT_OK(chime_timer_restart(p->timer, AT(far - i * CHIME_MICROSECOND)));
+    ADVANCE(1);
+  }
+  EXPECT_BETWEEN(stats_of(t, queue).entries, 1, 1100);
+  EXPECT_EQ(load(&p->ticks), 0);
+}

@@ -53,9 +53,6 @@ OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
 WEAK_TIMELINE(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time,
               "a every 2 target; run a 2; a.add tracking; run a 2 in tracking; run a 2; run a 2 in tracking; run a 2; "
               "a.add common; run a 3; a.lose; rest a; rest a in tracking; a is over")
-WEAK_TIMELINE(a_timer_may_be_added_to_a_mode_in_its_action,
-              "a every 2; a: x1 a.add tracking; b once 2; b: b.add tracking; run a 3; run a 2 in tracking; "
-              "b ticked 1; b is over")
 
 static void *leave_timers_behind(void *argument) {
   weak **w = argument;
@@ -218,7 +215,6 @@ WEAK_TIMELINE(fire_calls_the_action_here_and_leaves_the_schedule,
               "a.fire?; a is over")
 WEAK_TIMELINE(fire_ends_a_timer_that_does_not_repeat,
               "a once 2; b once 2 loose; a.fire; b.fire; a is over; b is over; a is invalid; rest a; a.fire?")
-WEAK_TIMELINE(fire_inside_the_action_is_ignored, "a every 2; a: a.fire?; run a 1; a fired 0; a.fire; a fired 1")
 
 /* ---- Other threads ----------------------------------------------------------------------------------------------- */
 
@@ -275,43 +271,6 @@ OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
 }
 
 enum { MOVED = 300, MOVERS = 2 };
-
-static void *fire_move_and_add_each(void *argument) {
-  weak **w = argument;
-  csuite *t = w[0]->t;
-  for (int i = 0; i < MOVED; i++) {
-    for (int round = 0; round < csuite_scaled(50); round++) {
-      add(&w[i]->flag, chime_weak_timer_fire(w[i]->timer) == CHIME_OK);
-      EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, round % 3 * 10 * CHIME_MICROSECOND));
-      if (w[i]->interval == 0) EXPECT_OK(chime_weak_timer_set_fire_date(w[i]->timer, wall_ns()));
-    }
-    EXPECT(!CHIME_FAILED(chime_weak_timer_add(w[i]->timer, w[i]->loop, TRACKING)));
-  }
-  add(&w[0]->gate, 1);
-  return NULL;
-}
-
-/* The action checks that it is alone, and that each due time comes once, in a tick or as missed. */
-OWN_THREAD_TEST(what_other_threads_fire_move_and_add_ticks_on_and_loses_no_due_time) {
-  weak *w[MOVED];
-  pthread_t threads[MOVERS];
-  for (int i = 0; i < MOVED; i++) {
-    w[i] = weak_start(t, 500 * CHIME_MICROSECOND, 1, NULL);
-    if (i % 3 == 0) w[i]->interval = 0; /* has many grids */
-  }
-  run_until_due(w[MOVED - 1], 2);
-  for (int i = 0; i < MOVERS; i++) {
-    if (!spawn(t, &threads[i], fire_move_and_add_each, w)) return;
-  }
-  while (load(&w[0]->gate) < MOVERS) run_for(t, NULL, CHIME_MILLISECOND);
-  for (int i = 0; i < MOVERS; i++) pthread_join(threads[i], NULL);
-  for (int i = 0; i < MOVED; i++) {
-    run_until_due(w[i], load(&w[i]->due) + 1);
-    EXPECT_OK(chime_weak_timer_release(w[i]->timer));
-    EXPECT_EQ(load(&w[i]->finalized), 1);
-    EXPECT_EQ(load(&w[i]->fired), load(&w[i]->flag));
-  }
-}
 
 enum { ENDING = 100, ENDERS = 3 };
 

@@ -1,7 +1,6 @@
 /*
- * dump.c - a program with a timer of every kind and state, whose memory dump.py reads with chime.gdb.
- *     dump wait       prints what chime_queue_dump says of each queue, and waits
- *     dump abort      the same, and aborts
+ * dump.c - a program with a timer of every kind and state, whose memory dump.py reads with chime.gdb: prints what
+ * chime_queue_dump says of each queue, and waits.
  */
 #include "program.h"
 
@@ -19,7 +18,7 @@ static void print(chime_queue_t queue) {
   fputs(text, stdout);
 }
 
-int main(int argc, char **argv) {
+int main(void) {
   chime_queue_t states = queue_of(CHIME_QUEUE_VIRTUAL, "all states, a longer label \xe2\x8f\xb0");
   chime_queue_t many = queue_of(CHIME_QUEUE_VIRTUAL, "many"), none = queue_of(CHIME_QUEUE_VIRTUAL, NULL);
   chime_queue_t gone = queue_of(CHIME_QUEUE_VIRTUAL, "gone");
@@ -62,6 +61,5 @@ int main(int argc, char **argv) {
   print(stuck);
   puts("end");
   fflush(stdout);
-  if (argc > 1 && strcmp(argv[1], "abort") == 0) abort();
   for (;;) sleep_ns(CHIME_SECOND);
 }
