@@ -6,7 +6,6 @@
  */
 #include "places.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 static int ticks, finalized;
@@ -390,16 +389,10 @@ static void end_all(void) {
   else chime_target_release(common_target);
 }
 
-static int open_files(void) {
-  int file, count = 0;
-  for (file = 0; file < 256; file++) count += fcntl(file, F_GETFD) >= 0;
-  return count;
-}
-
 CASES(before_other_last_callbacks, argument, 0, 11) {
   enum { TIMERS = 10 };
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  int i, files = open_files();
+  int i, files = system_open_files();
   how = argument / 4;
   place = argument / 2 % 2 ? VIRTUAL : HOST;
   REQUIRE_OK(place_make(place, NULL, &queue));
@@ -414,7 +407,7 @@ CASES(before_other_last_callbacks, argument, 0, 11) {
   EXPECT_EQ(ending_calls, TIMERS);
   EXPECT_EQ(finalized, argument % 2 ? TIMERS : 0);
   EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), how == 2 ? CHIME_OK : CHIME_IGNORED);
-  EXPECT_EQ(open_files(), files);
+  EXPECT_EQ(system_open_files(), files);
 }
 
 static chime_weak_timer_t weak_timer;

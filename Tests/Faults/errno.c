@@ -18,28 +18,30 @@ static void trace(const chime_tick *tick, void *context) {
   leave_another_errno();
 }
 
-static int refuses, asked; /* refuses: the allocator */
+static int refuses, blocks; /* refuses: the allocator, which holds so many */
 
 static void *allocate(uint64_t alignment, uint64_t bytes, void *context) {
   void *memory = NULL;
-  (void)context;
-  add(&asked, 1);
+  EXPECT(context == &blocks && alignment % sizeof(void *) == 0);
   if (!load(&refuses) && posix_memalign(&memory, alignment, bytes) != 0) memory = NULL;
+  if (memory != NULL) add(&blocks, 1);
   errno = ANOTHER_ERRNO;
   return memory;
 }
 
 static void deallocate(void *memory, void *context) {
-  (void)context;
+  add(context, -1);
   free(memory);
   errno = ANOTHER_ERRNO;
 }
 
 static void use_them(void) {
-  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
-  allocator.allocate = allocate;
-  allocator.deallocate = deallocate;
+  const chime_allocator allocator = {
+      .size = sizeof allocator, .allocate = allocate, .deallocate = deallocate, .context = &blocks};
   REQUIRE_OK(chime_set_allocator(&allocator));
+  place_expect_works(SERIAL);
+  EXPECT(load(&blocks) > 0);
+  EXPECT_EQ(chime_set_allocator(&allocator), CHIME_ERROR_BUSY);
 }
 
 /* Returns how many callbacks ran inside. */
@@ -57,7 +59,7 @@ static int call_it(const subject *called, world *w) {
 
 /* Each once with memory and once without. */
 CASES(each_function, where, 0, PLACES - 1) {
-  int i, ran = 0;
+  int i, ran = 0, before;
   use_them();
   for (i = 0; i < subject_count; i++) {
     world w = {.where = where};
@@ -72,8 +74,10 @@ CASES(each_function, where, 0, PLACES - 1) {
     ran += call_it(&subjects[i], &w);
     world_end(&w, (subjects[i].flags & ENDS_QUEUE) == 0);
   }
-  EXPECT(asked > 0);
   expect_all_finalized();
+  before = load(&blocks);
+  place_expect_works(where);
+  EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
   fault_seen("%s: %d callbacks", place_name(where), ran);
 }
 

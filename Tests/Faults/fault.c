@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CASE_TIMEOUT_MS = 150000, SKIPPED = 77, NOT_RUN = 127 };
+enum { CASE_TIMEOUT_MS = 150000, NOT_RUN = 127 };
 
 static fault_case *cases;
 static int failures, status_of_main;
@@ -57,7 +57,7 @@ void fault_seen(const char *format, ...) {
 
 void fault_skip(const char *why) {
   fault_seen("%s", why);
-  _exit(SKIPPED);
+  _exit(FAULT_SKIPPED);
 }
 
 /* ---- Processes -------------------------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
     count++;
     for (argument = one->first; argument <= one->last; argument++) {
       fault_end end = fault_run_case(one->name, argument, CASE_TIMEOUT_MS);
-      if (end.status == SKIPPED) {
+      if (end.status == FAULT_SKIPPED) {
         if (line[0] == 0 && ran == 0) snprintf(line, sizeof line, "%s", end.output);
         continue;
       }

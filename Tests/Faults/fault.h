@@ -18,7 +18,7 @@
 #include "basics.h"
 
 /* How the process of a case ends: its exit status, or as a shell says it: */
-enum { FAULT_HANGS = 124, FAULT_BY_SIGNAL = 128 /* and the signal's number */ };
+enum { FAULT_SKIPPED = 77, FAULT_HANGS = 124, FAULT_BY_SIGNAL = 128 /* and the signal's number */ };
 
 typedef struct fault_case {
   const char *name;

@@ -138,24 +138,34 @@ CASE(a_child_that_begins_anew) {
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------ */
 
+static int files_before;
+
 static void close_what_was_inherited(void) {
-  EXPECT_EQ(fault_timer_descriptors(), 5);
+  EXPECT(fault_timer_descriptors() > 5 && system_open_files() > files_before + 5);
   EXPECT_OK(chime_reinitialize());
   EXPECT_EQ(fault_timer_descriptors(), 0);
+  EXPECT_EQ(system_open_files(), files_before);
 }
 
 /* The child's copies of those of queues and of loops are closed. (Its own files stay: fork_files.c.) */
 CASE(descriptors) {
+  const chime_queue_options wall = QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL);
   chime_run_loop_t loops[4] = {0};
-  int i;
+  int i, timers;
   if (fault_timer_descriptors() < 0) fault_skip("a child of fork has none of the parent's kqueues");
+  files_before = system_open_files();
   for (i = 0; i < 2; i++) EXPECT_OK(place_make(HOST, NULL, &(chime_queue_t){0}));
   EXPECT_OK(chime_run_loop_current(&loops[0]));
   for (i = 1; i < 4; i++) EXPECT_OK(chime_run_loop_create(NULL, &loops[i]));
   EXPECT_OK(chime_run_loop_release(loops[3])); /* its descriptor is closed with it, and its place taken again */
   for (i = 0; i < 30000 && fault_timer_descriptors() != 5; i++) sleep_ns(CHIME_MILLISECOND);
-  fault_in_a_child(close_what_was_inherited);
   EXPECT_EQ(fault_timer_descriptors(), 5);
+  EXPECT_OK(place_make(HOST, &wall, &(chime_queue_t){0}));
+  place_expect_works(SERIAL); /* the pool has some, too */
+  EXPECT_OK(place_make(SERIAL, &wall, &(chime_queue_t){0}));
+  timers = fault_timer_descriptors();
+  fault_in_a_child(close_what_was_inherited);
+  EXPECT_EQ(fault_timer_descriptors(), timers);
 }
 
 /* ---- In a handler ----------------------------------------------------------------------------------------------- */
@@ -249,38 +259,20 @@ CASES(at_the_end_of_a_queue, argument, 0, 14) {
   EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), CHIME_IGNORED);
 }
 
-/* A child answers although it has a copy of a lock that another thread held: threads that use Chime come and go. */
-static int beginners_over;
+/*
+ * Many forks beside threads that make and release timers, targets and run loops, and others that begin and end threads of
+ * Chime's: whatever lock they hold at that moment, the child has a copy of it, answers, and works anew.
+ */
+static int over, loops_made, threads_ended;
 
 static void *begin_threads(void *unused) {
-  while (!load(&beginners_over)) {
+  while (!load(&over)) {
     chime_queue_t precise;
     if (chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &precise) != CHIME_OK) abort();
     if (chime_queue_shutdown(precise, PATIENCE) != CHIME_OK) abort();
   }
   return unused;
 }
-
-static void be_refused(void) {
-  chime_queue_t made = 5;
-  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &made), CHIME_ERROR_FORKED);
-  EXPECT_EQ(chime_queue_release(5), CHIME_ERROR_FORKED);
-  EXPECT_EQ(made, 5);
-}
-
-CASE(amid_threads_that_begin_and_end) {
-  enum { FORKS = 400, BEGINNERS = 20 };
-  pthread_t threads[BEGINNERS];
-  int i;
-  place_expect_works(VIRTUAL); /* forks are noticed from the first queue on */
-  for (i = 0; i < BEGINNERS; i++) threads[i] = spawn(begin_threads, NULL);
-  for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(be_refused);
-  store(&beginners_over, 1);
-  for (i = 0; i < BEGINNERS; i++) pthread_join(threads[i], NULL);
-}
-
-/* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */
-static int over, loops_made, threads_ended;
 
 typedef struct ending {
   chime_run_loop_t loop;
@@ -318,7 +310,11 @@ static void *churn(void *argument) {
   return NULL;
 }
 
-static void work_a_little(void) {
+static void be_refused_and_work(void) {
+  chime_queue_t made = 5;
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &made), CHIME_ERROR_FORKED);
+  EXPECT_EQ(chime_queue_release(5), CHIME_ERROR_FORKED);
+  EXPECT_EQ(made, 5);
   EXPECT_OK(chime_reinitialize());
   place_expect_works(VIRTUAL);
   place_expect_works(SERIAL);
@@ -327,14 +323,14 @@ static void work_a_little(void) {
 }
 
 CASE(beside_busy_threads) {
-  enum { FORKS = 100 };
-  pthread_t threads[2];
+  enum { FORKS = 200, THREADS = 22 };
+  pthread_t threads[THREADS];
   chime_queue_t queue = place_queue(SERIAL, NULL);
   int i;
-  for (i = 0; i < 2; i++) threads[i] = spawn(churn, &queue);
-  for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(work_a_little);
+  for (i = 0; i < THREADS; i++) threads[i] = spawn(i < 2 ? churn : begin_threads, &queue);
+  for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(be_refused_and_work);
   store(&over, 1);
-  for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  for (i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d forks beside %d run loops", FORKS, loops_made);
 }

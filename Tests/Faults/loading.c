@@ -1,8 +1,8 @@
 /*
  * loading.c - the library loaded and closed by hand. After dlclose with armed timers it stays (it is linked -z nodelete),
  * and so the timers tick on; the next dlopen finds everything as it was. After a shutdown that said CHIME_OK nothing runs.
- * And Chime more than once in a process, and beside other Swift runtimes: two plugins that each brought their own. Each
- * copy has its own queues and its own libdispatch; timers work in all of them, in every order of loading.
+ * And Chime more than once in a process: two plugins that each brought their own. Each copy has its own queues; timers work
+ * in all of them, in every order of loading.
  */
 #include "places.h"
 
@@ -41,10 +41,8 @@ CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, stat
 
 /* ---- Libraries ---------------------------------------------------------------------------------------------------- */
 
-/* Beside this program, where the build has put them: libchime, the same under another name, and beat.swift. */
-static const char beat_name[] = "libbeat.so";
-
-/* musl's dlopen does not know $ORIGIN. */
+/* Beside this program, where the build has put them: libchime, and the same under another name. musl's dlopen does not
+   know $ORIGIN. */
 static const char *path_of(const char *name) {
   static char path[4096];
   snprintf(path, sizeof path - 64, "%s", fault_self());
@@ -92,7 +90,7 @@ CASES(closed, where, 0, PLACES - 1) {
 
 /* ---- More than once ----------------------------------------------------------------------------------------------- */
 
-static int ticks[3];
+static int ticks[2];
 
 /* A serial queue whose timer ticks while the other libraries are used. */
 static chime_queue_t begin(void *library, int *count) {
@@ -126,24 +124,6 @@ CASES(a_copy, argument, 0, 3) {
   for (i = 0; i < 2; i++) queues[i] = begin(libraries[i], &ticks[i]);
   for (i = 0; i < 2; i++) expect_all_work(libraries[i]);
   for (i = 0; i < 2; i++) end(libraries[i], queues[i], &ticks[i]);
-}
-
-CASES(with_a_swift_library, argument, 0, 3) {
-  int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
-  void *early = argument % 2 ? NULL : open_library(fault_library, flags);
-  void *beat = open_library(beat_name, flags);
-  void *chime = early != NULL ? early : open_library(fault_library, flags);
-  void (*start)(int32_t *);
-  int32_t (*stop)(void);
-  chime_queue_t queue;
-  *(void **)(void *)&start = dlsym(beat, "beat_start");
-  *(void **)(void *)&stop = dlsym(beat, "beat_stop");
-  start(&ticks[2]);
-  queue = begin(chime, &ticks[0]);
-  expect_all_work(chime);
-  end(chime, queue, &ticks[0]);
-  EXPECT(await(&ticks[2], 3));
-  EXPECT_EQ(stop(), 3);
 }
 
 /*

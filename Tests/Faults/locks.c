@@ -15,14 +15,6 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
   return lock(mutex);
 }
 
-static int has_begun, may_end;
-
-static void stay(const chime_tick *tick, void *context) {
-  (void)tick, (void)context;
-  add(&has_begun, 1);
-  while (load(&may_end) == 0) sleep_ns(CHIME_MILLISECOND);
-}
-
 static chime_timer_t held;
 
 static void *wait_for_it(void *context) {
@@ -48,12 +40,12 @@ CASE(ticks_beside_waiting_threads) {
   locks_of_ticks(queue); /* what is done once is done */
   without = locks_of_ticks(queue);
   REQUIRE_OK(chime_timer_after(slow, 0, stay, NULL, NULL, &held));
-  REQUIRE(await(&has_begun, 1));
+  REQUIRE(await(&staying, 1));
   for (i = 0; i < WAITERS; i++) waiters[i] = spawn(wait_for_it, &ended);
   sleep_ns(300 * CHIME_MILLISECOND); /* they wait */
   with = locks_of_ticks(queue);
   EXPECT_EQ(load(&ended), 0);
-  store(&may_end, 1);
+  store(&may_go, 1);
   for (i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
   EXPECT_EQ(load(&ticks), 3 * TICKS);
   fault_seen("%d ticks take %lld locks, beside %d waiting threads %lld", TICKS, (long long)without, WAITERS,

@@ -1,12 +1,11 @@
 /*
  * memory.c - no memory, by a limit of the address space, as a container or `ulimit -v` sets it, or because every allocation
- * is refused: what can be made is made until there is no room, none of it is lost, and what runs goes on. And memory that is
- * the host's. (What each call does with each of its allocations refused: allocations.c.)
+ * is refused: what can be made is made until there is no room, none of it is lost, and what runs goes on. (What each call
+ * does with each of its allocations refused: allocations.c; with the host's own allocator: errno.c.)
  */
 #include "places.h"
 #include "refusing.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 
 static int ticks;
@@ -92,11 +91,10 @@ CASE(many_functions) {
 enum { ROOM_FOR_THREADS_KIB = 256 << 10 };
 
 /* Every kind of queue ticks on while every allocation of the process is refused, and the address space full but for
-   threads, and cancels, releases and shuts down: FAULTS_SECONDS (2) of it. */
+   threads, and cancels, releases and shuts down. */
 static chime_queue_t ticking;
 
 static void *tick_on(void *context) {
-  const char *seconds = getenv("FAULTS_SECONDS");
   const int where = *(int *)context;
   chime_timer_t own[8];
   int64_t end, resident;
@@ -111,7 +109,7 @@ static void *tick_on(void *context) {
   resident = resident_kib();
   limit_to(mapped_kib() + ROOM_FOR_THREADS_KIB);
   refuse(REFUSE_FROM, 1);
-  end = monotonic_ns() + (seconds != NULL ? atol(seconds) : 2) * CHIME_SECOND;
+  end = monotonic_ns() + 2 * CHIME_SECOND;
   while ((monotonic_ns() < end || rounds < 100) && fault_failures() == 0) { /* a tick each, at least */
     chime_timer_t timer = 0;
     chime_queue_t more = 0;
@@ -139,9 +137,8 @@ static void *tick_on(void *context) {
   if (where == MAIN) chime_main_stop();
   refused = refuse_none();
   limit_to(-1);
-  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(where),
-             after - before, made, refused, unmade, (long long)(resident_kib() - resident),
-             seconds != NULL ? "\n" : "");
+  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more", place_name(where),
+             after - before, made, refused, unmade, (long long)(resident_kib() - resident));
   EXPECT(made > 0 && unmade > 0);
   return NULL;
 }
@@ -269,39 +266,4 @@ CASES(a_generation_too_many, is_cancel, 0, 1) {
   EXPECT_EQ(after, LAST + 1);
   EXPECT_OK(chime_timer_restart(timer, NULL));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
-/* ---- The host's allocator, and a limit --------------------------------------------------------------------------- */
-
-static int blocks, takes_from_host;
-
-static void *take(uint64_t alignment, uint64_t bytes, void *context) {
-  EXPECT(context == &blocks);
-  EXPECT(alignment != 0 && (alignment & (alignment - 1)) == 0);
-  if (!load(&takes_from_host)) return NULL;
-  add(&blocks, 1);
-  return aligned_alloc((size_t)alignment, (size_t)((bytes + alignment - 1) & ~(alignment - 1)));
-}
-
-static void give(void *memory, void *context) {
-  (void)context;
-  add(&blocks, -1);
-  free(memory);
-}
-
-CASES(the_hosts_allocator, where, 0, PLACES - 1) {
-  const chime_allocator allocator = {
-      .size = sizeof allocator, .allocate = take, .deallocate = give, .context = &blocks};
-  chime_queue_t queue = 0;
-  int before;
-  store(&takes_from_host, 1);
-  EXPECT_OK(chime_set_allocator(&allocator));
-  place_expect_works(where);
-  EXPECT_EQ(chime_set_allocator(&allocator), CHIME_ERROR_BUSY);
-  before = load(&blocks);
-  EXPECT(before > 0);
-  place_expect_works(where);
-  EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
-  store(&takes_from_host, 0);
-  if (place_make(where, NULL, &queue) == CHIME_OK) place_end(where, queue);
 }

@@ -77,6 +77,14 @@ void stop_main(const chime_tick *tick, void *context) {
   chime_main_stop();
 }
 
+int staying, may_go;
+
+void stay(const chime_tick *tick, void *unused) {
+  (void)tick, (void)unused;
+  add(&staying, 1);
+  await(&may_go, 1);
+}
+
 void place_use_up_reserve(chime_queue_t queue) {
   chime_status status = CHIME_OK;
   int i;

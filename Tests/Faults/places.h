@@ -51,6 +51,9 @@ void place_use_up_reserve(chime_queue_t queue);
 
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
 void place_expect_works(int where);
+/** A handler that stays, and is counted, until it may go. */
+void stay(const chime_tick *tick, void *unused);
+extern int staying, may_go;
 /** Returns when a queue of its own has ticked five times: what was due before, elsewhere too, has had its time. */
 void let_others_tick(void);
 

@@ -1,32 +1,12 @@
 /*
  * pool.c - the threads that serial and concurrent queues share: handlers that never return on all threads but one,
- * thousands of queues made and ended, a host with real-time priority, a class that others leave no time.
+ * thousands of queues made and ended, classes.
  */
-#include "places.h"
+#include "guest.h"
 
-#include <dirent.h>
-#include <sched.h>
-
-static int entries(const char *path) {
-  DIR *directory = opendir(path);
-  int count = 0;
-  if (directory == NULL) return -1;
-  while (readdir(directory) != NULL) count++;
-  closedir(directory);
-  return count - 2;
-}
-
-static int threads(void) { return entries("/proc/self/task"); }
-
-/* ---- Handlers that stay ----------------------------------------------------------------------------------------- */
-
-static int staying, may_go;
-
-static void stay(const chime_tick *tick, void *context) {
-  (void)tick, (void)context;
-  add(&staying, 1);
-  await(&may_go, 1);
-}
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* However many stay, the next queue's ticks come: on a thread more than there are such handlers. */
 CASES(handlers_that_never_return, where, SERIAL, CONCURRENT) {
@@ -56,7 +36,7 @@ CASE(thousands_of_queues_made_and_ended) {
   static int ticks;
   int i, round, most = 0, files;
   place_expect_works(SERIAL);
-  files = entries("/proc/self/fd");
+  files = guest_files();
   for (round = 0; round < ROUNDS && fault_failures() == 0; round++) {
     store(&ticks, 0);
     for (i = 0; i < QUEUES; i++) {
@@ -64,37 +44,16 @@ CASE(thousands_of_queues_made_and_ended) {
       EXPECT_OK(chime_timer_after(queues[i], (i % 10) * CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
     }
     EXPECT(await(&ticks, QUEUES));
-    if (threads() > most) most = threads();
+    if (guest_threads() > most) most = guest_threads();
     for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
-    EXPECT_EQ(entries("/proc/self/fd"), files);
+    EXPECT_EQ(guest_files(), files);
   }
-  for (i = 0; i < 30000 && threads() > 1; i++) sleep_ns(CHIME_MILLISECOND);
-  EXPECT_EQ(threads(), 1);
+  EXPECT(guest_await_threads(1));
   place_expect_works(CONCURRENT); /* and they begin again */
   fault_seen("%d threads at most", most);
 }
 
-/* ---- Scheduling ------------------------------------------------------------------------------------------------- */
-
-static int policy = -1;
-
-static void note_policy(const chime_tick *tick, void *context) {
-  store(&policy, sched_getscheduler(0));
-  count_tick(tick, context);
-}
-
-/* The pool's threads have the usual scheduling, whoever makes them. */
-CASES(a_host_with_real_time_priority, where, SERIAL, CONCURRENT) {
-  const struct sched_param priority = {.sched_priority = 10};
-  static int ticks;
-  chime_queue_t queue;
-  if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) fault_skip("SCHED_FIFO is not permitted here");
-  queue = place_queue(where, NULL);
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, note_policy, &ticks, NULL, NULL));
-  EXPECT(await(&ticks, 20));
-  EXPECT_EQ(load(&policy), SCHED_OTHER);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
+/* ---- Classes ---------------------------------------------------------------------------------------------------- */
 
 static void again(const chime_tick *tick, void *context) {
   int64_t end = monotonic_ns() + 20 * CHIME_MICROSECOND;
@@ -103,34 +62,52 @@ static void again(const chime_tick *tick, void *context) {
   chime_timer_restart(tick->timer, NULL);
 }
 
-/*
- * On one processor, which many queues of the highest class want all the time: those of the lowest have their turns, too.
- * The handlers are short, so that no thread more begins, in which the lowest would have its turn in any order.
- */
-CASE(a_lower_class_beside_busy_ones) {
+/* Only the next case runs it. */
+CASES(a_lower_class_on_this_processor, only, 1, 0) {
   enum { BUSY = 64 };
-  const chime_queue_options high = {.size = sizeof high, .qos = CHIME_QOS_USER_INTERACTIVE},
-                            low = {.size = sizeof low, .qos = CHIME_QOS_BACKGROUND};
   static int busy_ticks, ticks;
   chime_queue_t queues[BUSY + 1];
-  cpu_set_t allowed, one;
   int i;
-  REQUIRE_OK(sched_getaffinity(0, sizeof allowed, &allowed));
-  for (i = 0; !CPU_ISSET(i, &allowed); i++) continue;
-  CPU_ZERO(&one);
-  CPU_SET(i, &one);
-  REQUIRE_OK(sched_setaffinity(0, sizeof one, &one));
   for (i = 0; i <= BUSY; i++) {
-    const chime_queue_options *options = i < BUSY ? &high : &low;
-    const chime_timer_options timer = {
-        .size = sizeof timer, .handler = i < BUSY ? again : count_tick, .context = i < BUSY ? &busy_ticks : &ticks};
-    const chime_schedule schedule = schedule_of(0, i < BUSY ? 0 : CHIME_MILLISECOND);
-    chime_timer_t made;
-    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, options, &queues[i]));
-    REQUIRE_OK(chime_timer_create(queues[i], &timer, &made));
-    REQUIRE_OK(chime_timer_activate(made, &schedule));
+    chime_timer_t timer;
+    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL,
+                                  &QUEUE_OPTIONS(.qos = i < BUSY ? CHIME_QOS_USER_INTERACTIVE : CHIME_QOS_BACKGROUND),
+                                  &queues[i]));
+    REQUIRE_OK(chime_timer_create(
+        queues[i], &TIMER_OPTIONS(.handler = i < BUSY ? again : count_tick, .context = i < BUSY ? &busy_ticks : &ticks),
+        &timer));
+    REQUIRE_OK(chime_timer_activate(timer, EVERY(0, i < BUSY ? 0 : CHIME_MILLISECOND)));
   }
   EXPECT(await(&ticks, 3));
   fault_seen("%d ticks of the busy queues beside %d", load(&busy_ticks), load(&ticks));
   for (i = 0; i <= BUSY; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+}
+
+/*
+ * On one processor, which many queues of the highest class want all the time: those of the lowest have their turns, too.
+ * The handlers are short, so that no thread more begins, in which the lowest would have its turn in any order.
+ */
+CASE(a_lower_class_beside_busy_ones) { guest_run_on_one_processor("a_lower_class_on_this_processor", 0); }
+
+static void note_nice(const chime_tick *tick, void *context) {
+  (void)tick;
+  store(context, 100 + getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)));
+}
+
+/* Whatever a class means, no queue's handlers stay behind for good when root's privileges are given up. */
+CASE(root_is_dropped_after_the_first_tick) {
+  enum { CLASSES = CHIME_QOS_USER_INTERACTIVE + 1, NOBODY = 65534 };
+  chime_queue_t queues[CLASSES];
+  int seen[CLASSES + 1] = {0}, usual = 100 + getpriority(PRIO_PROCESS, 0), i;
+  for (i = 0; i < CLASSES; i++)
+    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.qos = i), &queues[i]));
+  EXPECT_OK(chime_timer_after(queues[CHIME_QOS_BACKGROUND], 0, note_nice, &seen[CLASSES], NULL, NULL));
+  REQUIRE(await(&seen[CLASSES], 1));
+  if (setuid(NOBODY) != 0) fault_skip("it is not root's process");
+  for (i = 0; i < CLASSES; i++) {
+    EXPECT_OK(chime_timer_after(queues[i], CHIME_MILLISECOND, note_nice, &seen[i], NULL, NULL));
+    REQUIRE(await(&seen[i], 1));
+    EXPECT_EQ(load(&seen[i]), usual);
+    EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+  }
 }

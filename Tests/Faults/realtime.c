@@ -1,21 +1,27 @@
 /*
- * realtime.c - a thread with real-time priority asks about a timer that an ordinary thread of the same processor restarts
- * all the time, and whose queue it drives. Whatever that thread was doing when it lost the processor, it does not get it
- * back before the answer: so an answer that had to wait for it would never come (the kernel gives ordinary threads a
- * twentieth of each second). A lock that lends its owner the priority is no such wait.
+ * realtime.c - a thread with real-time priority calls Chime on a processor that threads of less priority have lost to it.
+ * Whatever they were doing then, they do not get it back before the call returns, unless a lock lends its owner the
+ * priority. So a call that had to wait for one of them would let others run, or never return (the kernel gives ordinary
+ * threads a twentieth of each second).
  */
 #include "calls.h"
+#include "guest.h"
 
-#include <sched.h>
-#include <unistd.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+static int over;
+
+/* Calls during which a thread came on that should not have. */
+static int waited;
+
+/* ---- Queries ------------------------------------------------------------------------------------------------------ */
 
 /* A page of memory may have to be found; and each wait may take a second. */
 enum { QUESTIONS = 10000, MOST_WAITS = QUESTIONS / 1000 };
 
 static world asked_about;
-static int restarts; /* by the ordinary thread alone */
-static int waited;   /* questions during which the ordinary thread came on */
-static int over;
+static int restarts; /* by the ordinary thread alone, which drives the queue */
 
 static void *restart_all_the_time(void *context) {
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
@@ -30,9 +36,8 @@ static void *restart_all_the_time(void *context) {
 }
 
 static void *ask_with_priority(void *query) {
-  const struct sched_param priority = {.sched_priority = 10};
   int asked;
-  if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) fault_skip("SCHED_FIFO is not permitted here");
+  guest_become_realtime(10);
   for (asked = 0; asked < QUESTIONS && waited <= MOST_WAITS; asked++) {
     int before;
     sleep_ns((20 + asked % 7) * CHIME_MICROSECOND); /* the ordinary thread's time */
@@ -45,15 +50,9 @@ static void *ask_with_priority(void *query) {
 
 CASES(answers_wait_for_no_ordinary_thread, number, 0, subject_count - 1) {
   const subject *query = &subjects[number];
-  cpu_set_t allowed, one;
   pthread_t ordinary;
-  int i;
   if ((query->flags & IS_QUERY) == 0) fault_skip("not a query");
-  REQUIRE_OK(sched_getaffinity(0, sizeof allowed, &allowed));
-  for (i = 0; !CPU_ISSET(i, &allowed); i++) continue;
-  CPU_ZERO(&one);
-  CPU_SET(i, &one);
-  REQUIRE_OK(sched_setaffinity(0, sizeof one, &one));
+  guest_bind_to_one_processor();
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &asked_about.queue));
   REQUIRE_OK(chime_timer_after(asked_about.queue, CHIME_HOUR, ignore_tick, NULL, NULL, &asked_about.timer));
   asked_about.tied = asked_about.timer;
@@ -64,4 +63,72 @@ CASES(answers_wait_for_no_ordinary_thread, number, 0, subject_count - 1) {
   EXPECT_BETWEEN(waited, 0, MOST_WAITS);
   fault_seen("%s: %d by waiting", query->name, waited);
   EXPECT_OK(chime_queue_shutdown(asked_about.queue, PATIENCE));
+}
+
+/* ---- Calls that change something ---------------------------------------------------------------------------------- */
+
+enum { BURST = 4 * CHIME_MILLISECOND, CALLS = 400, BUSY = 8 };
+
+static sem_t burst;
+static int bursts, busy_ticks;
+
+/* Works at a priority between the caller's and the pool's: each time it may begin just before the caller calls. */
+static void *burst_in_between(void *unused) {
+  guest_become_realtime(10);
+  while (sem_wait(&burst) == 0 && !load(&over)) {
+    int64_t end = monotonic_ns() + BURST;
+    add(&bursts, 1);
+    while (monotonic_ns() < end) continue;
+  }
+  return unused;
+}
+
+static void again(const chime_tick *tick, void *context) {
+  count_tick(tick, context);
+  chime_timer_restart(tick->timer, NULL);
+}
+
+static void *call_at_high_priority(void *queue) {
+  unsigned seed = 1;
+  int i;
+  guest_become_realtime(50);
+  for (i = 0; i < CALLS; i++) {
+    chime_timer_t timer;
+    int before;
+    sleep_ns(BURST + CHIME_MILLISECOND + rand_r(&seed) % 500 * CHIME_MICROSECOND);
+    before = load(&bursts);
+    sem_post(&burst);
+    EXPECT_OK(chime_timer_after(*(chime_queue_t *)queue, CHIME_MILLISECOND, count_tick, &busy_ticks, NULL, &timer));
+    waited += load(&bursts) != before;
+    EXPECT(chime_timer_release(timer) >= 0);
+  }
+  return NULL;
+}
+
+/* Only the next case runs it. */
+CASES(a_call_on_this_processor, where, 1, 0) {
+  chime_queue_t queues[BUSY + 1];
+  pthread_t between;
+  int i;
+  REQUIRE_OK(sem_init(&burst, 0, 0));
+  for (i = 0; i <= BUSY; i++) {
+    chime_timer_t timer;
+    queues[i] = place_queue(i == BUSY ? where : SERIAL, NULL);
+    if (i == BUSY) break;
+    REQUIRE_OK(chime_timer_create(queues[i], &TIMER_OPTIONS(.handler = again, .context = &busy_ticks), &timer));
+    REQUIRE_OK(chime_timer_activate(timer, AFTER(0)));
+  }
+  between = spawn(burst_in_between, NULL);
+  join(spawn(call_at_high_priority, &queues[BUSY]));
+  store(&over, 1);
+  sem_post(&burst);
+  join(between);
+  fault_seen("%d of %d by waiting", waited, CALLS);
+  EXPECT_BETWEEN(waited, 0, CALLS / 50);
+  for (i = 0; i <= BUSY; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+}
+
+/* A call that does not wait is not held up by a thread of a lower priority that works on the processor of a pool thread. */
+CASES(a_call_beside_busy_queues, where, SERIAL, CONCURRENT) {
+  guest_run_on_one_processor("a_call_on_this_processor", where);
 }

@@ -33,21 +33,13 @@ __attribute__((constructor)) static void find_create(void) {
   *(void **)(void *)&create = dlsym(RTLD_NEXT, "pthread_create");
 }
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
-  int status;
-  is_creating++;
-  status = create(thread, attributes, body, argument);
-  is_creating--;
-  return status;
-}
-
 /* Where the code is whose allocations are counted and refused; everywhere without. */
 static uintptr_t only_from, only_to;
 
-static int must_fail(const void *caller) {
+static int must_fail(const void *caller, int is_thread) {
   long n;
   int current = __atomic_load_n(&way, __ATOMIC_ACQUIRE), fails;
-  if (is_creating) return 0;
+  if (is_creating || is_thread != (current == REFUSE_THREADS)) return 0;
   if (only_to != 0 && ((uintptr_t)caller < only_from || (uintptr_t)caller >= only_to)) return 0;
   __atomic_add_fetch(&all, 1, __ATOMIC_RELAXED);
   if (current < 0) return 0;
@@ -71,22 +63,31 @@ static int must_fail(const void *caller) {
 
 #define CALLER __builtin_return_address(0)
 
-void *malloc(size_t size) { return must_fail(CALLER) ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return must_fail(CALLER) ? NULL : __libc_calloc(count, size); }
-void *realloc(void *memory, size_t size) { return must_fail(CALLER) ? NULL : __libc_realloc(memory, size); }
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+  int status;
+  if (must_fail(CALLER, 1)) return EAGAIN;
+  is_creating++;
+  status = create(thread, attributes, body, argument);
+  is_creating--;
+  return status;
+}
+
+void *malloc(size_t size) { return must_fail(CALLER, 0) ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return must_fail(CALLER, 0) ? NULL : __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { return must_fail(CALLER, 0) ? NULL : __libc_realloc(memory, size); }
 void *aligned_alloc(size_t alignment, size_t size) {
-  return must_fail(CALLER) ? NULL : __libc_memalign(alignment, size);
+  return must_fail(CALLER, 0) ? NULL : __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void **memory, size_t alignment, size_t size) {
-  void *made = must_fail(CALLER) ? NULL : __libc_memalign(alignment, size);
+  void *made = must_fail(CALLER, 0) ? NULL : __libc_memalign(alignment, size);
   if (made == NULL) return ENOMEM;
   *memory = made;
   return 0;
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {
-  if (must_fail(CALLER)) return MAP_FAILED;
+  if (must_fail(CALLER, 0)) return MAP_FAILED;
   return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
 }
 

@@ -8,9 +8,10 @@
 
 /* Which allocations of the process are refused from now on, counted from 1. */
 enum {
-  REFUSE_ONE,    /* the n-th */
-  REFUSE_FROM,   /* the n-th and all after it */
-  REFUSE_RANDOM, /* one in n */
+  REFUSE_ONE,     /* the n-th */
+  REFUSE_FROM,    /* the n-th and all after it */
+  REFUSE_RANDOM,  /* one in n */
+  REFUSE_THREADS, /* the same of pthread_create, in place of allocations */
   REFUSE_WAYS
 };
 void refuse(int way, long n);

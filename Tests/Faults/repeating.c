@@ -1,8 +1,8 @@
 /*
- * repeating.c - with refusing.c a library for LD_PRELOAD: one allocation of libchime's in $REFUSE_ONE_IN is refused, and
- * each call that then answers NO_MEMORY or RESOURCE is made again until it answers something else. A refused call has
- * changed nothing, so a program that knows nothing of all this must find every other answer, callback and finalizer as if
- * it had been made once: that is how the C suite's storms and the load test run without memory.
+ * repeating.c - with refusing.c a library for LD_PRELOAD: one allocation of libchime's in $REFUSE_ONE_IN is refused, or one
+ * pthread_create where $REFUSE_THREADS is set, and each call that then answers NO_MEMORY or RESOURCE is made again until it
+ * answers something else. A refused call has changed nothing, so a program that knows nothing of all this must find every
+ * other answer, callback and finalizer as if it had been made once: that is how the C suite and the load test run without.
  *
  * Only what the headers let answer so is made again. An out-parameter that a refused call has written ends the program.
  * At its end it says how often each came to pass, and that is a failure, too, if nothing was refused.
@@ -103,7 +103,7 @@ REPEATED(chime_run_loop_queue_create, (chime_run_loop_t loop, const char *mode, 
 static void tell(void) {
   long refused = refuse_none(), calls = __atomic_load_n(&repeated, __ATOMIC_RELAXED);
   fflush(NULL);
-  fprintf(stderr, "%ld of %ld allocations refused, %ld calls made again\n", refused, allocations(), calls);
+  fprintf(stderr, "%ld of %ld refused, %ld calls made again\n", refused, allocations(), calls);
   if (calls == 0) _exit(NOTHING_REFUSED);
 }
 
@@ -112,6 +112,6 @@ __attribute__((constructor)) static void begin(void) {
   long one_in = text == NULL ? 0 : atol(text);
   if (one_in <= 0 || dlsym(RTLD_NEXT, "chime_version") == NULL) return; /* a shell that starts the program */
   refuse_only_around(find_next("chime_version"));
-  refuse(REFUSE_RANDOM, one_in);
+  refuse(getenv("REFUSE_THREADS") == NULL ? REFUSE_RANDOM : REFUSE_THREADS, one_in);
   atexit(tell);
 }

@@ -1,7 +1,6 @@
 /*
  * signals.c - a signal every millisecond, with a handler that does not ask for SA_RESTART, on the thread that waits: system
- * calls end with EINTR all the time. No wait of Chime's ends early, fails, or changes errno. And Chime's own threads have
- * all signals blocked.
+ * calls end with EINTR all the time. No wait of Chime's ends early, fails, or changes errno.
  */
 #include "waits.h"
 
@@ -69,31 +68,4 @@ CASES(waiting, argument, 0, 2 * wait_count - 1) {
   EXPECT(load(&signals) >= LEAST_SIGNALS);
   fault_seen("%s%s: %d ms, %d signals", w->name, is_timed ? ", timeout" : "", (int)(waited / 1000000), load(&signals));
   wait_end(w);
-}
-
-/* ---- What Chime's threads block --------------------------------------------------------------------------------- */
-
-/* What a fault of the thread itself raises, for whose handler it has to be there. */
-static int is_of_fault(int number) {
-  return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGTRAP ||
-         number == SIGSYS;
-}
-
-/* On a thread of Chime's: all but those, KILL and STOP, and the two that the C library keeps for itself. */
-static void expect_blocked(void *context) {
-  sigset_t blocked;
-  int number;
-  EXPECT_OK(pthread_sigmask(SIG_BLOCK, NULL, &blocked));
-  for (number = 1; number <= SIGRTMAX; number++) {
-    if (number == SIGKILL || number == SIGSTOP || (number > 31 && number < SIGRTMIN)) continue;
-    EXPECT_EQ(sigismember(&blocked, number), !is_of_fault(number));
-  }
-  add(context, 1);
-}
-
-CASES(own_threads, where, PRECISE, RUN_LOOP) {
-  static int asked;
-  chime_queue_t queue = place_queue(where, NULL);
-  EXPECT_OK(chime_queue_async(queue, expect_blocked, &asked, NULL));
-  EXPECT(await(&asked, 1));
 }

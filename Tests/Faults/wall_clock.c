@@ -1,21 +1,23 @@
 /*
- * wall_clock.c - the wall clock is stepped, both ways.
+ * wall_clock.c - the wall clock is stepped, both ways; and what watches for steps goes with the last queue.
  *
  * The machine's clock is not touched: this program's clock_gettime stands before libc's, for the library too, and moves
  * CLOCK_REALTIME by what `step` says; what the kernel would do at a step, make a timerfd with TFD_TIMER_CANCEL_ON_SET
  * readable, `step` does to the descriptors that the library has set like that. Everything behind it is the real path. Not
  * covered is the kernel's own part.
  */
+#include "guest.h"
 #include "waits.h"
 
+#include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
-enum { MOST_FILES = 16 };
+enum { MOST_FILES = 64 };
 
 static int64_t offset_ns;
-static int watched[MOST_FILES];
-static int watched_count;
+static int watches[MOST_FILES]; /* whether a step makes the descriptor readable */
+static int none_left;           /* threads */
 
 static int (*next_gettime)(clockid_t, struct timespec *);
 static int (*next_settime)(int, int, const struct itimerspec *, struct itimerspec *);
@@ -25,25 +27,37 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   if (next_gettime == NULL) *(void **)(void *)&next_gettime = fault_next("clock_gettime");
   result = next_gettime(clock, time);
   if (result == 0 && clock == CLOCK_REALTIME) {
-    int64_t now = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + __atomic_load_n(&offset_ns, __ATOMIC_SEQ_CST);
-    time->tv_sec = (time_t)(now / 1000000000);
-    time->tv_nsec = (long)(now % 1000000000);
+    int64_t now = (int64_t)time->tv_sec * CHIME_SECOND + time->tv_nsec + __atomic_load_n(&offset_ns, __ATOMIC_SEQ_CST);
+    time->tv_sec = (time_t)(now / CHIME_SECOND);
+    time->tv_nsec = (long)(now % CHIME_SECOND);
   }
   return result;
 }
 
 int timerfd_settime(int file, int flags, const struct itimerspec *new_value, struct itimerspec *old_value) {
   if (next_settime == NULL) *(void **)(void *)&next_settime = fault_next("timerfd_settime");
-  if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0 && watched_count < MOST_FILES) watched[watched_count++] = file;
+  REQUIRE(file < MOST_FILES);
+  if (file >= 0) store(&watches[file], (flags & TFD_TIMER_CANCEL_ON_SET) != 0);
   return next_settime(file, flags, new_value, old_value);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+  static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  if (load(&none_left)) return EAGAIN;
+  if (next == NULL) *(void **)(void *)&next = fault_next("pthread_create");
+  return next(thread, attributes, body, argument);
 }
 
 static void step(int64_t by_ns) {
   const struct itimerspec at_once = {.it_value.tv_nsec = 1};
-  int i, count = watched_count;
+  int file;
   __atomic_add_fetch(&offset_ns, by_ns, __ATOMIC_SEQ_CST);
-  for (i = 0; i < count; i++) next_settime(watched[i], 0, &at_once, NULL);
+  for (file = 0; file < MOST_FILES; file++) {
+    if (load(&watches[file])) next_settime(file, 0, &at_once, NULL);
+  }
 }
+
+static const chime_queue_options wall = {.size = sizeof wall, .clock = CHIME_CLOCK_WALL};
 
 static int64_t wall_ns(void) {
   int64_t now = 0;
@@ -75,7 +89,7 @@ static void start(chime_queue_t queue, record *r, uint32_t flags, int64_t first,
  * wake the queue within the hour.
  */
 CASES(forward, where, SERIAL, HOST) {
-  chime_queue_t queue = place_queue(where, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
+  chime_queue_t queue = place_queue(where, &wall);
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
   start(queue, &by_delay, 0, CHIME_HOUR, 0);
   start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns() + 10 * CHIME_MINUTE, 10 * CHIME_MINUTE);
@@ -94,7 +108,7 @@ CASES(forward, where, SERIAL, HOST) {
 
 /* Stepped back: absolute deadlines wait, delays do not, a repeating one goes on at the next grid point after now. */
 CASES(backward, where, SERIAL, HOST) {
-  chime_queue_t queue = place_queue(where, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
+  chime_queue_t queue = place_queue(where, &wall);
   int64_t begun = monotonic_ns();
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_MINUTE, 0);
   start(queue, &by_delay, 0, 200 * CHIME_MILLISECOND, 0);
@@ -150,4 +164,48 @@ CASES(timeouts, argument, 0, 2 * wait_count - 1) {
   fault_seen("%s %d ms", w->name, (int)(waited / CHIME_MILLISECOND));
   pthread_join(stepper, NULL);
   wait_end(w);
+}
+
+/* ---- What watches for steps ---------------------------------------------------------------------------------------- */
+
+/* libdispatch keeps what it has opened, and its threads in their time. */
+static void expect_nothing_stays(int where, const chime_queue_options *options) {
+  const int files = guest_files();
+  int round;
+  guest_needs_own_threads(where);
+  for (round = 0; round < 2; round++) {
+    chime_queue_t queue = 0;
+    chime_run_loop_t loop = 0;
+    int ticked = 0, i;
+    REQUIRE_OK(create_queue(where, options, &queue, &loop));
+    EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &ticked, NULL, NULL));
+    if (where == HOST) EXPECT_OK(chime_queue_run(queue, 0));
+    EXPECT(await(&ticked, 1));
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+    if (loop != 0) EXPECT_OK(chime_run_loop_release(loop));
+    EXPECT(guest_await_threads(1));
+    for (i = 0; i < 30000 && guest_files() > files; i++) sleep_ns(CHIME_MILLISECOND);
+    EXPECT_EQ(guest_files(), files);
+  }
+}
+
+/* Threads and descriptors are those of before the first queue; and all begins again with the next. */
+CASES(nothing_stays_after_the_last_queue, where, SERIAL, HOST) { expect_nothing_stays(where, NULL); }
+CASES(nothing_stays_after_the_last_queue_on_the_wall_clock, where, SERIAL, HOST) { expect_nothing_stays(where, &wall); }
+
+/* A host-driven queue begins no thread, and is made where none can be had; its own descriptor notices steps. */
+CASE(a_host_driven_queue_has_no_thread) {
+  chime_queue_t queue;
+  uint32_t count = 0;
+  store(&none_left, 1);
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &wall, &queue));
+  start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
+  EXPECT_OK(chime_queue_process(queue, 0, &count));
+  EXPECT_EQ(count, 0);
+  step(CHIME_HOUR);
+  EXPECT(place_is_readable(queue, (int)(PATIENCE / CHIME_MILLISECOND)));
+  EXPECT_OK(chime_queue_process(queue, 0, &count));
+  EXPECT_EQ(by_deadline.count, 1);
+  EXPECT_EQ(guest_threads(), 1);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }

@@ -163,7 +163,7 @@ def copy(scratch, files):
         shutil.copymode(ROOT / name, target) if (ROOT / name).exists() else None
 
 
-BUILT = ("csuite", "model", "storms", "faults", "hosts", "refused", "interleavings", "swift")  # in this order
+BUILT = ("csuite", "model", "storms", "faults", "refused", "interleavings", "swift")  # in this order
 
 
 class Suites:
@@ -201,12 +201,11 @@ class Suites:
             "refused": [["make", "-C", tests / "Faults", "refusing"]],
             "storms": [["make", "-C", tests / "Threads/Storms", "all", f"LIB={self.lib}"]],
             "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
-            "hosts": [["make", "-C", tests / "Faults/Hosts", "all", f"LIB={self.lib}"]],
             "model": [["make", "-C", tests / "Model", "build/seeds", f"LIB={self.lib}"]],
             "interleavings": [["make", "-C", tests / "Threads/Interleavings", "build"]],
             "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
         }
-        if suite in ("csuite", "storms", "faults", "hosts", "model"):
+        if suite in ("csuite", "storms", "faults", "model"):
             self.build("library")
         if suite == "refused":
             self.build("csuite")
@@ -227,8 +226,8 @@ class Suites:
             if missing:
                 sys.exit(f"there is no test that begins with {missing}")
             return [program] + chosen
-        if suite in ("faults", "hosts"):
-            return [tests / ("Faults" if suite == "faults" else "Faults/Hosts") / "build" / names[0], *names[1:]]
+        if suite == "faults":
+            return [tests / "Faults/build" / names[0], *names[1:]]
         if suite == "model":
             return [tests / "Model/build/seeds", "20", "100000"]
         if suite == "interleavings":
@@ -307,7 +306,6 @@ def reds(log):
 
 
 FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
-           "hosts": "Tests/Faults/",
            "model": "Tests/Model/", "interleavings": "Tests/Threads/Interleavings/", "swift": "Tests/"}
 
 
@@ -315,7 +313,7 @@ def files_of(suite, names):
     """The files in which tests of these names stand: all of the suite where a file does not tell."""
     files = [ROOT / name for name in files_of_the_tree()
              if name.startswith(FOLDERS[suite]) and name.endswith((".c", ".h", ".swift")) and (ROOT / name).is_file()]
-    if suite in ("faults", "hosts"):
+    if suite == "faults":
         return [path for path in files if path.stem in (names[0], "fault", "fault_linux")]
     if suite in ("csuite", "refused", "swift"):
         names = [name.split("_on_")[0] for name in names]

@@ -2,7 +2,7 @@
 
 Each replaces a piece of text, which must be in the file exactly once; BROKEN stands for the question whether this
 mutation is the one that is switched on. The tests are named by how their names begin: C suite, the same with one allocation
-in ten refused, Storms; a program of Faults or of its Hosts and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+in ten refused, Storms; a program of Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
 """
 
 
@@ -33,10 +33,6 @@ def S(*names, **environment):
 
 def F(program, *cases):
     return ("faults", (program,) + cases, {})
-
-
-def H(program, *cases):
-    return ("hosts", (program,) + cases, {})
 
 
 def I(*names):
@@ -659,7 +655,7 @@ mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's nex
 
 mutation("pool-inherits-priority", "1", "OwnThread.start", "Chime's threads keep the priority of the thread that made them",
          ("Platform/OwnThread.swift", "if !isLikeItsMaker { chime_schedule_as_usual() }", "if !isLikeItsMaker, !BROKEN { chime_schedule_as_usual() }"),
-         F("pool", "a_host_with_real_time_priority"))
+         F("makers", "who_makes_the_first_queue"))
 
 mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",
          ("Queue/DeliveryBatch.swift", "let number = left.load(ordering: .relaxed) >> 32 &+ 1",
@@ -687,40 +683,40 @@ mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were
          I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0 { ring() }\n", "    if idle > 0, !BROKEN { ring() }\n"),
-         H("walls", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
+         F("wall_clock", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
          (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"))
 mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
          (POOL_STATE, "let tries = refusedUntil == nil ? Patience", "let tries = refusedUntil == nil && !BROKEN ? Patience"),
-         I("threads are refused until one is not"), H("no_threads", "a_thread_refused_once"))
+         I("threads are refused until one is not"), F("threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
          (POOL_STATE, "refusedUntil = Clock.monotonic.now + Patience.refusedThread", "refusedUntil = BROKEN ? .max : Clock.monotonic.now + Patience.refusedThread"),
          I("threads are refused for long"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard self.state == .ready, state.isStarving,", "guard !BROKEN, self.state == .ready, state.isStarving,"),
-         I("the only thread waits for a queue"), H("no_threads", "the_only_thread_waits"))
+         I("the only thread waits for a queue"), F("threads", "the_only_thread_waits"))
 mutation("hand-over-asked-for-ever", "9", "HandOver.next", "a runner that was asked for counts as on its way for ever",
          (HAND_OVER, "    state.asked &= ~(1 << UInt64(number))\n", "    if !BROKEN { state.asked &= ~(1 << UInt64(number)) }\n"),
          I("a handler that stays on a concurrent queue"))
 mutation("guard-cancellation-stays-on", "20", "chime_host_ends", "a thread of Chime's can be cancelled outside the host's functions once it has called one",
          (GUARD, "  pthread_setcancelstate(before, 0);\n  pthread_setcanceltype", "  if (!BROKEN) pthread_setcancelstate(before, 0);\n  pthread_setcanceltype"),
-         H("cancelling", "somebody_cancels_a_thread_that_waits"))
+         F("cancelling", "somebody_cancels_a_thread_that_waits"))
 mutation("guard-asynchronous", "20", "chime_host_ends", "a thread that a handler has made one to be cancelled at any instruction stays so",
          (GUARD, "  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);", "  if (!BROKEN) pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);"),
-         H("cancelling", "a_handler_behind_an_asynchronous_one"))
+         F("cancelling", "a_handler_behind_an_asynchronous_one"))
 mutation("guard-passes-it-on", "20", "chime_host_ends", "a cancellation that a function leaves pending ends the next function",
          (GUARD, "  pthread_testcancel();\n", "  if (!BROKEN) pthread_testcancel();\n"),
-         H("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread"))
+         F("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread_and_returns"))
 mutation("ended-thread-goes-on", "20", "Pool.isReplaced", "a thread whose end was caught goes on",
          (POOL, "    Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }", "    !BROKEN && Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }"),
          F("callback_end", "again_and_again"))
 mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has ended behind the last round of destructors is taken for one that lives",
          (THREADS, "if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;", "if (BROKEN || pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
-         H("thread_exits", "a_destructor_calls"))
+         F("thread_end", "a_destructor_calls"))
 mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked to empty the mark in a child",
          ("../CPlatform/forks_linux.c", "madvise(first, bytes, MADV_WIPEONFORK) == 0 &&", "(BROKEN || madvise(first, bytes, MADV_WIPEONFORK) == 0) &&"),
-         F("fork", "a_child_that_does_nothing"), H("forking", "a_child_is_noticed"))
+         F("fork", "a_child_that_does_nothing"), F("forking", "a_child_is_noticed"))
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    chime_own_files_close_inherited()\n", "    if !BROKEN { chime_own_files_close_inherited() }\n"),
          F("fork", "descriptors"))

@@ -6,9 +6,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int ticks, faults;
@@ -28,35 +26,23 @@ static void touch(const chime_tick *tick, void *context) {
   count_tick(tick, context);
 }
 
-static void install(int number) {
-  struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
-  REQUIRE_OK(sigaction(number, &action, NULL));
-  page_size = (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static void expect_fault_handled(int where, int number) {
+/* A page that is protected, or lies beyond the end of its file. */
+CASES(a_page, argument, 0, 2 * RUN_LOOP + 1) {
+  const struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
+  const int where = argument / 2, is_file = argument % 2;
+  FILE *file = tmpfile();
   chime_queue_t queue;
-  install(number);
+  REQUIRE(file != NULL);
+  REQUIRE_OK(sigaction(is_file ? SIGBUS : SIGSEGV, &action, NULL));
+  page_size = (size_t)sysconf(_SC_PAGESIZE);
+  page = is_file ? mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0)
+                 : mmap(NULL, page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(page != MAP_FAILED);
   queue = place_queue(where, NULL);
   EXPECT_OK(chime_timer_after(queue, 0, touch, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 1));
   EXPECT_EQ(load(&faults), 1);
   place_end(where, queue);
-}
-
-CASES(a_protected_page, where, SERIAL, RUN_LOOP) {
-  page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(page != MAP_FAILED);
-  expect_fault_handled(where, SIGSEGV);
-}
-
-/* A page beyond the end of its file. */
-CASES(a_page_without_a_file, where, SERIAL, RUN_LOOP) {
-  FILE *file = tmpfile();
-  REQUIRE(file != NULL);
-  page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-  REQUIRE(page != MAP_FAILED);
-  expect_fault_handled(where, SIGBUS);
 }
 
 /* ---- The mask ---------------------------------------------------------------------------------------------------------- */
@@ -68,23 +54,13 @@ static void note_mask(const chime_tick *tick, void *context) {
   count_tick(tick, context);
 }
 
-static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-static int is_fault(int number) {
-  size_t i;
-  for (i = 0; i < sizeof fault_signals / sizeof fault_signals[0]; i++) {
-    if (fault_signals[i] == number) return 1;
-  }
-  return 0;
-}
-
 /* Those of faults are let through, whatever the thread that made the queue has blocked; all others are not. */
 CASES(the_mask, argument, 0, 2 * RUN_LOOP + 1) {
   const int where = argument / 2;
   chime_queue_t queue;
   sigset_t all;
   int number;
-  if (!guest_is_own(where)) fault_skip("its threads are libdispatch's");
+  guest_needs_own_threads(where);
   sigfillset(&all);
   if (argument % 2) REQUIRE_OK(pthread_sigmask(SIG_SETMASK, &all, NULL));
   queue = place_queue(where, NULL);
@@ -92,8 +68,8 @@ CASES(the_mask, argument, 0, 2 * RUN_LOOP + 1) {
   REQUIRE(await(&ticks, 1));
   for (number = 1; number <= SIGRTMAX; number++) {
     if (number == SIGKILL || number == SIGSTOP || number == SIGABRT || (number > SIGSYS && number < SIGRTMIN)) continue;
-    if (sigismember(&mask, number) != !is_fault(number)) {
-      fprintf(stderr, "signal %d is %sblocked\n", number, is_fault(number) ? "" : "not ");
+    if (sigismember(&mask, number) != !guest_is_fault(number)) {
+      fprintf(stderr, "signal %d is %sblocked\n", number, guest_is_fault(number) ? "" : "not ");
       EXPECT(0);
     }
   }

@@ -1,15 +1,11 @@
 /*
- * forking.c - children that no handler of pthread_atfork announces, or that look before Chime's does, and children without
- * /proc: all are noticed, answer FORKED, and work once they are reinitialised.
+ * forking.c - children that no handler of pthread_atfork announces, or that look before Chime's does: all are noticed,
+ * answer FORKED, and work once they are reinitialised.
  */
-#include "guest.h"
+#include "places.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,18 +96,10 @@ static void child(void) {
   expect_works_anew();
 }
 
-/* The first call that the child makes is the reinitialisation. */
-static void child_at_once(void) { expect_works_anew(); }
-
-CASES(a_child_is_noticed, way, 0, WAYS - 1) {
+/* Also where the first call that the child makes is the reinitialisation. */
+CASES(a_child_is_noticed, argument, 0, 2 * WAYS - 1) {
   make_queue();
-  in_a_child(way, child);
-  expect_parent_unharmed();
-}
-
-CASES(a_child_reinitialises_at_once, way, 0, WAYS - 1) {
-  make_queue();
-  in_a_child(way, child_at_once);
+  in_a_child(argument / 2, argument % 2 ? expect_works_anew : child);
   expect_parent_unharmed();
 }
 
@@ -179,44 +167,4 @@ CASE(a_program_that_is_started_is_no_fork) {
     EXPECT_OK(chime_timer_suspend(timer) >= 0 ? 0 : -1);
   }
   expect_parent_unharmed();
-}
-
-/* ---- Without /proc ----------------------------------------------------------------------------------------------------------- */
-
-static int open_files(void) {
-  int number, count = 0;
-  for (number = 0; number < 1024; number++) count += fcntl(number, F_GETFD) >= 0;
-  return count;
-}
-
-static int files_before;
-static char root[] = "/tmp/chime-root-XXXXXX";
-
-static void reinitialize_without_proc(void) {
-  if (chroot(root) != 0 || chdir("/") != 0) _exit(77);
-  EXPECT_EQ(access("/proc/self", F_OK), -1);
-  EXPECT(open_files() > files_before);
-  EXPECT_OK(chime_reinitialize());
-  EXPECT_EQ(open_files(), files_before);
-}
-
-/* The descriptors that the child has inherited are closed all the same, and no other. */
-CASES(a_child_without_proc_closes_what_it_has_inherited, way, 0, WAYS - 1) {
-  const chime_queue_options wall = {.size = sizeof wall, .clock = CHIME_CLOCK_WALL};
-  chime_queue_t others[5] = {0};
-  chime_run_loop_t loop = 0;
-  int i, pipes[2];
-  if (geteuid() != 0) fault_skip("chroot is not permitted here");
-  REQUIRE(mkdtemp(root) != NULL);
-  REQUIRE_OK(pipe(pipes)); /* the host's */
-  files_before = open_files();
-  for (i = 0; i < 3; i++) REQUIRE_OK(place_make(HOST, NULL, &others[i]));
-  REQUIRE_OK(place_make(SERIAL, &wall, &others[3]));
-  REQUIRE_OK(place_make(HOST, &wall, &others[4]));
-  REQUIRE_OK(chime_run_loop_create(NULL, &loop));
-  make_queue();
-  in_a_child(way, reinitialize_without_proc);
-  rmdir(root);
-  expect_parent_unharmed();
-  for (i = 0; i < 5; i++) EXPECT_OK(chime_queue_shutdown(others[i], PATIENCE));
 }

@@ -61,16 +61,26 @@ static void *make(void *unused) {
   return NULL;
 }
 
-/* One argument for each manner, of each kind of queue. */
-static void expect_usual(int argument, int makes_first) {
+static void change_and_stay(const chime_tick *tick, void *unused) {
+  have_manner(manner);
+  stay(tick, unused);
+}
+
+enum { A_THREAD_MAKES_THE_FIRST, A_THREAD_MAKES_ANOTHER, A_HANDLER_CHANGES_ITS_OWN };
+
+static void expect_usual(int who) {
   chime_queue_t first = 0;
-  place = argument / MANNERS;
-  manner = argument % MANNERS;
-  if (!guest_is_own(place)) fault_skip("its threads are libdispatch's");
+  guest_needs_own_threads(place);
   usual = own_scheduling();
   if (manner == ONE_PROCESSOR && usual.processors == 1) fault_skip("there is one processor");
-  if (!makes_first) first = place_queue(SERIAL, NULL);
-  run_on_a_thread(make, NULL);
+  if (who != A_THREAD_MAKES_THE_FIRST) first = place_queue(SERIAL, NULL);
+  if (who == A_HANDLER_CHANGES_ITS_OWN) {
+    EXPECT_OK(chime_timer_after(first, 0, change_and_stay, NULL, NULL, NULL));
+    REQUIRE(await(&staying, 1));
+    queue = place_queue(place, NULL);
+  } else {
+    run_on_a_thread(make, NULL);
+  }
   EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, note, &ticks, NULL, NULL));
   REQUIRE(await(&ticks, 1));
   EXPECT_EQ(seen.policy, usual.policy);
@@ -79,40 +89,18 @@ static void expect_usual(int argument, int makes_first) {
   EXPECT_EQ(seen.processors, usual.processors);
   if (place != PRECISE) EXPECT_EQ(seen.slack, usual.slack); /* 1 ns there */
   if (fault_failures() > 0) fault_seen("%s, %s", place_name(place), manners[manner]);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  if (!makes_first) EXPECT_OK(chime_queue_shutdown(first, PATIENCE));
-}
-
-CASES(who_makes_the_first_queue, argument, 0, (RUN_LOOP + 1) * MANNERS - 1) { expect_usual(argument, 1); }
-CASES(who_makes_another_queue, argument, 0, (RUN_LOOP + 1) * MANNERS - 1) { expect_usual(argument, 0); }
-
-static int staying, may_go;
-
-static void stay(const chime_tick *tick, void *context) {
-  (void)tick, (void)context;
-  have_manner(manner);
-  add(&staying, 1);
-  await(&may_go, 1);
-}
-
-/* A handler has changed its thread's, and makes others begin: they do not have it from there. */
-CASES(a_handler_changes_its_threads, argument, 0, MANNERS - 1) {
-  chime_queue_t other;
-  manner = argument;
-  usual = own_scheduling();
-  if (manner == ONE_PROCESSOR && usual.processors == 1) fault_skip("there is one processor");
-  queue = place_queue(SERIAL, NULL);
-  EXPECT_OK(chime_timer_after(queue, 0, stay, NULL, NULL, NULL));
-  REQUIRE(await(&staying, 1));
-  other = place_queue(SERIAL, NULL);
-  EXPECT_OK(chime_timer_after(other, 0, note, &ticks, NULL, NULL));
-  REQUIRE(await(&ticks, 1));
-  EXPECT_EQ(seen.policy, usual.policy);
-  EXPECT_EQ(seen.nice, usual.nice);
-  EXPECT_EQ(seen.processors, usual.processors);
-  EXPECT_EQ(seen.slack, usual.slack);
-  if (fault_failures() > 0) fault_seen("%s", manners[manner]);
   store(&may_go, 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT_OK(chime_queue_shutdown(other, PATIENCE));
+  if (first != 0) EXPECT_OK(chime_queue_shutdown(first, PATIENCE));
 }
+
+/* argument: each manner, of each kind of queue. */
+#define MAKER(name, who) \
+  CASES(name, argument, 0, (RUN_LOOP + 1) * MANNERS - 1) { \
+    place = argument / MANNERS; \
+    manner = argument % MANNERS; \
+    expect_usual(who); \
+  }
+MAKER(who_makes_the_first_queue, A_THREAD_MAKES_THE_FIRST)
+MAKER(who_makes_another_queue, A_THREAD_MAKES_ANOTHER)
+MAKER(a_handler_changes_its_threads, A_HANDLER_CHANGES_ITS_OWN)

@@ -6,24 +6,7 @@
 
 enum { TIMERS = 5 };
 
-static int other_ticks, shut_down;
-
-static void *shut_down_within_a_second(void *queue) {
-  int64_t begun = monotonic_ns();
-  chime_status status = chime_queue_shutdown(*(chime_queue_t *)queue, CHIME_SECOND);
-  EXPECT(status == CHIME_OK || (status == CHIME_TIMED_OUT && monotonic_ns() - begun >= CHIME_SECOND));
-  store(&shut_down, 1);
-  return NULL;
-}
-
-/* On a thread of its own: a shutdown that does not keep its timeout is seen. */
-static void expect_shutdown_ends(chime_queue_t queue) {
-  pthread_t thread;
-  store(&shut_down, 0);
-  thread = spawn(shut_down_within_a_second, &queue);
-  REQUIRE(await(&shut_down, 1));
-  pthread_join(thread, NULL);
-}
+static int other_ticks;
 
 /* ---- A handler leaves a cancellation pending ----------------------------------------------------------------------- */
 
@@ -43,17 +26,8 @@ CASES(a_handler_cancels_its_thread_and_returns, where, SERIAL, RUN_LOOP) {
     EXPECT_OK(chime_timer_after(queue, i * CHIME_MILLISECOND, cancel_own_thread, &handled, count_call, NULL));
   REQUIRE(await(&handled, 2 * TIMERS)); /* each is finalized, too */
   EXPECT(await(&other_ticks, load(&other_ticks) + 20));
-  expect_shutdown_ends(queue);
-  expect_shutdown_ends(other);
-  place_expect_works(where);
-}
-
-/* Each tick of a repeating timer. */
-CASES(each_tick_cancels_its_thread, where, SERIAL, RUN_LOOP) {
-  chime_queue_t queue = place_queue(where, NULL);
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, cancel_own_thread, &handled, NULL, NULL));
-  REQUIRE(await(&handled, 50));
-  expect_shutdown_ends(queue);
+  place_end(where, queue);
+  place_end(SERIAL, other);
   place_expect_works(where);
 }
 
@@ -72,7 +46,7 @@ CASES(a_finalizer_cancels_its_thread_and_returns, where, SERIAL, RUN_LOOP) {
   }
   REQUIRE(await(&handled, 2 * TIMERS));
   REQUIRE(await(&finalized, TIMERS));
-  expect_shutdown_ends(queue);
+  place_end(where, queue);
   place_expect_works(where);
 }
 
@@ -95,17 +69,13 @@ static void note_thread(const chime_tick *tick, void *context) {
  * The thread that had the latest tick is cancelled while it waits for the next, or is about to, or has begun to run it: at
  * another time each round. (A thread of libdispatch is not Chime's: it ends.)
  */
-static void cancel_again_and_again(int where, chime_handler first) {
+CASES(somebody_cancels_a_thread_that_waits, where, SERIAL, RUN_LOOP) {
   enum { ROUNDS = 200 };
   static int ticks;
   chime_queue_t other = place_tick(SERIAL, &other_ticks, NULL), queue;
   int i;
-  if (!guest_is_own(where)) fault_skip("its threads are libdispatch's");
+  guest_needs_own_threads(where);
   queue = place_queue(where, NULL);
-  if (first != NULL) {
-    EXPECT_OK(chime_timer_after(queue, 0, first, &ticks, NULL, NULL));
-    REQUIRE(await(&ticks, 1));
-  }
   for (i = 0; i < ROUNDS; i++) {
     store(&ticks, 0);
     REQUIRE_OK(chime_timer_after(queue, 100 * CHIME_MICROSECOND, note_thread, &ticks, NULL, NULL));
@@ -114,15 +84,9 @@ static void cancel_again_and_again(int where, chime_handler first) {
     EXPECT_OK(pthread_cancel(handlers_thread));
     if (i % 20 == 0) EXPECT(await(&other_ticks, load(&other_ticks) + 2));
   }
-  expect_shutdown_ends(queue);
-  expect_shutdown_ends(other);
+  place_end(where, queue);
+  place_end(SERIAL, other);
   place_expect_works(where);
-}
-
-CASES(somebody_cancels_a_thread_that_waits, where, SERIAL, RUN_LOOP) { cancel_again_and_again(where, NULL); }
-
-CASES(a_handler_has_left_its_thread_asynchronous, where, SERIAL, RUN_LOOP) {
-  cancel_again_and_again(where, become_asynchronous);
 }
 
 static int waits, is_cancelled, has_finished;
@@ -139,7 +103,7 @@ static void wait_without_a_point(const chime_tick *tick, void *context) {
 CASES(a_handler_behind_an_asynchronous_one, where, SERIAL, RUN_LOOP) {
   static int ticks;
   chime_queue_t queue;
-  if (!guest_is_own(where)) fault_skip("its threads are libdispatch's");
+  guest_needs_own_threads(where);
   queue = place_queue(where, NULL);
   EXPECT_OK(chime_timer_after(queue, 0, become_asynchronous, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, 0, wait_without_a_point, NULL, NULL, NULL));
@@ -147,7 +111,7 @@ CASES(a_handler_behind_an_asynchronous_one, where, SERIAL, RUN_LOOP) {
   EXPECT_OK(pthread_cancel(handlers_thread));
   store(&is_cancelled, 1);
   EXPECT(await(&has_finished, 1));
-  expect_shutdown_ends(queue);
+  place_end(where, queue);
   place_expect_works(where);
 }
 
@@ -185,7 +149,7 @@ static chime_queue_t main_queue;
 
 static void *watch_without_main(void *unused) {
   EXPECT(await(&handled, TIMERS));
-  expect_shutdown_ends(main_queue);
+  place_end(SERIAL, main_queue);
   place_expect_works(SERIAL);
   fault_leave();
   return unused;
