@@ -52,11 +52,14 @@ void bench_list(const char *name, const double *values, size_t count) {
   printf("]");
 }
 
-void bench_sort(int64_t *values, size_t count) { qsort(values, count, sizeof *values, bench_ascending); }
+static int ascending(const void *a, const void *b) {
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
+}
 
 void bench_quantiles(const char *name, int64_t *values, size_t count) {
   double quantiles[101];
-  bench_sort(values, count);
+  qsort(values, count, sizeof *values, ascending);
   for (size_t percent = 0; percent <= 100; percent++) quantiles[percent] = (double)values[percent * (count - 1) / 100];
   bench_list(name, quantiles, 101);
 }

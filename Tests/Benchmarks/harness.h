@@ -125,12 +125,6 @@ static inline int64_t bench_delay_ns(const bench_offset *offset) {
   return delay_ns > 0 ? delay_ns : 0;
 }
 
-/** For qsort, of int64_t. */
-static inline int bench_ascending(const void *a, const void *b) {
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
 static inline struct timespec bench_timespec(int64_t ns) {
   struct timespec time;
   time.tv_sec = (time_t)(ns / 1000000000);

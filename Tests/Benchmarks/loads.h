@@ -28,8 +28,6 @@ void bench_list(const char *name, const double *values, size_t count);
 /** Adds the numbers' 0 %, 1 %, ... 100 % quantiles, and sorts the numbers. */
 void bench_quantiles(const char *name, int64_t *values, size_t count);
 
-void bench_sort(int64_t *values, size_t count);
-
 /** The same random numbers in every program. */
 uint64_t bench_random(void);
 

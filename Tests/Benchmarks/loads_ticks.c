@@ -5,14 +5,11 @@
  *     gives more when that was not enough to start them all: "again"). cpu_ns: of all threads, for each tick, from then
  *     on; wall_s: until the last tick; late_ns: quantiles, a tick's handler against its due time; early: ticks before
  *     their time
- * beat: a timer of 10 ms. late_ns: quantiles, of `operations` ticks against the grid of the start; drift_us: the median
- *     of the last ten ticks less that of the first ten
+ * beat: a timer of 10 ms. late_ns: quantiles, of `operations` ticks against the grid of the start
  * missed: a timer of `seconds` whose third handler takes 2.6 intervals. at_ms: when each handler was called, from the
  *     start; due_times: those that each call stands for, as far as the peer says
  */
 #include "loads.h"
-
-#include <string.h>
 
 static void expect(size_t ticks) {
   bench.late_ns = bench_allocate(ticks * sizeof *bench.late_ns);
@@ -56,18 +53,9 @@ static void run_beat(int64_t interval_ns) {
   peer_run();
 }
 
-static double median_of_ten(const int64_t *ns) {
-  int64_t sorted[10];
-  memcpy(sorted, ns, sizeof sorted);
-  bench_sort(sorted, 10);
-  return (double)(sorted[4] + sorted[5]) / 2;
-}
-
 void beat_load(const bench_request *request) {
   expect(request->operations);
   run_beat(10000000);
-  if (bench.expected >= 20)
-    bench_result("drift_us", (median_of_ten(bench.late_ns + bench.expected - 10) - median_of_ten(bench.late_ns)) / 1e3);
   print_lateness();
 }
 

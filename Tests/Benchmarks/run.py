@@ -3,9 +3,10 @@
     run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, missed, thread, start or call.
+--only: create, postpone, expiry, memory, beat, missed, thread or start.
 --rounds: of every table; without it some have fewer than others.
---old: a directory with another libchime.so.1: Chime's programs run with that one, too (versions.py).
+--old: a directory with another libchime.so.1: Chime's programs run with that one, too, in rows that are named (old).
+    They are the same programs, so that library must have all functions that they use.
 --limit: from then on, counted from the start, every table has only one round.
 
 Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
@@ -22,10 +23,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import tables  # noqa: E402 (after that)
-import versions  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / "build"
+OLD = " (old)"
 LONGEST_TURN = 150  # seconds; the programs end themselves before
 
 
@@ -63,7 +64,7 @@ class Turn:
 def output_of(command, old=None):
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=LONGEST_TURN, env=versions.environment(old))
+                              text=True, timeout=LONGEST_TURN, env=environment(old))
         if done.returncode == 0:
             return json.loads(done.stdout)
         words = done.stderr.strip().splitlines()
@@ -72,6 +73,19 @@ def output_of(command, old=None):
         return {"failed": f"no answer in {LONGEST_TURN} s"}
     except ValueError:
         return {"failed": f"no line of results: {done.stdout[:80]!r}"}
+
+
+def environment(old):
+    """Of a program that is to use the library in that directory."""
+    return {**os.environ, "LD_LIBRARY_PATH": str(old)} if old else os.environ
+
+
+def check(program, old):
+    """Ends when a program would not use it: then both rows would be of one library."""
+    found = subprocess.run([str(program)], env={**environment(old), "LD_TRACE_LOADED_OBJECTS": "1"},
+                           stdout=subprocess.PIPE, text=True, check=False).stdout
+    if str(old) not in found:
+        sys.exit(f"--old: {program.name} does not use the library in {old}:\n{found}")
 
 
 def measure(turns, rounds, limit):
@@ -96,7 +110,7 @@ class Peer:
         self.failed = described.get("failed")
         self.version, self.loads = described.get("version", "?"), described.get("loads", [])
         self.group = {"floor": FLOOR, "nanosleep": BARE}.get(name, CHIME if name.startswith("chime") else PEER)
-        self.label = versions.label(name.replace("-", " ", 1), old)
+        self.label = name.replace("-", " ", 1) + (OLD if old else "")
         self.label += "" if described.get("thread_safe", True) else " *"
 
     def turn(self, load, label=None, **options):
@@ -203,7 +217,7 @@ class Start(Turn):
 def first_tick_ms(program, old):
     reader, writer = os.pipe()
     begun = time.monotonic_ns()
-    child = os.posix_spawn(program, [program], versions.environment(old) or os.environ,
+    child = os.posix_spawn(program, [program], environment(old),
                            file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)])
     os.close(writer)  # a program that does not start ends the read
     with os.fdopen(reader, "rb") as output:
@@ -218,29 +232,11 @@ def start_tables(_, scale):
               "dispatch": "libdispatch alone, linked in", "chime-serial": "chime serial", "chime-host": "chime host"}
     turns = [Start(labels[name], [BUILD / f"first-{name}", scale.starts], name)
              for name in labels if (BUILD / f"first-{name}").exists()]
-    turns = versions.both(Start, turns, ("dlopen", "chime-serial", "chime-host"), scale.old)
+    if scale.old:
+        turns += [Start(turn.label + OLD, turn.command, turn.group, scale.old) for turn in turns
+                  if turn.group in ("dlopen", "chime-serial", "chime-host")]
     measure(turns, scale.fewer_rounds or 1, scale.end)
     yield tables.start("load and first tick, from before the program is started", turns)
-
-
-def call_tables(_, scale):
-    count, fewer = scale.calls, scale.calls // 10
-    commands = {"C": [BUILD / "call-c", count], "Go, cgo": [BUILD / "call-go", count],
-                "LuaJIT, ffi": ["luajit", HERE / "calls/call.lua", count],
-                **{label: [sys.executable, HERE / "calls/call.py", fewer, way] for label, way in
-                   (("Python, cffi", "cffi"), ("Python, ctypes", "CDLL"), ("Python, ctypes, GIL kept", "PyDLL"))}}
-    turns = [Turn(label, command, label) for label, command in commands.items()]
-    turns = versions.both(Turn, turns, commands, scale.old)
-    for turn in turns:
-        if not available(turn.command[0]):
-            turn.left_out = "not installed, or it did not build"
-    measure(turns, scale.rounds, scale.end)
-    yield tables.calls("one call from other languages", turns)
-
-
-def available(program):
-    return any(os.access(os.path.join(folder, program), os.X_OK)
-               for folder in ([""] if "/" in program else os.environ["PATH"].split(":")))
 
 
 # ---- The whole -------------------------------------------------------------------------------------------------------
@@ -250,19 +246,19 @@ class Scale:
     operations, rounds, fewer_rounds, end, old = 200_000, 3, None, 0, None
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
-    beats, missed, starts, calls = 100, 0.1, 30, 1_000_000
+    beats, missed, starts = 100, 0.1, 30
 
 
 class QuickScale(Scale):
     operations, rounds = 2_000, 1
     pending_create, pending_postpone = (0, 1_000), (1_000,)
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
-    beats, missed, starts, calls = 5, 0.01, 2, 1_000
+    beats, missed, starts = 5, 0.01, 2
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
-MEASUREMENTS = (thread_tables, beat_tables, missed_tables, start_tables, call_tables, create_tables, postpone_tables,
-                memory_tables, expiry_tables)
+MEASUREMENTS = (thread_tables, beat_tables, missed_tables, start_tables, create_tables, postpone_tables, memory_tables,
+                expiry_tables)
 
 
 def main():
@@ -278,12 +274,10 @@ def main():
     scale.old = options.old
     scale.end = time.monotonic() + options.limit
 
-    os.environ["CHIME_LIBRARY"] = str(HERE / "../../examples-c/build/lib/libchime.so.1")
-    os.environ["CHIME_HEADER"] = str(HERE / "../../include/chime.h")
     if options.old:
-        versions.check(BUILD / "first-chime-host", options.old)
+        check(BUILD / "first-chime-host", options.old)
     peers, missing = installed(options.old)
-    described = {versions.label(peer.name, peer.old): peer.version for peer in peers}
+    described = {peer.name + (OLD if peer.old else ""): peer.version for peer in peers}
     print(f"{scale.rounds} rounds of {scale.operations:,} operations; {os.cpu_count()} processors, "
           f"load average {os.getloadavg()[0]:.1f}")
     print("; ".join(f"{name} {version}" for name, version in described.items()))
@@ -300,8 +294,6 @@ def main():
             print("\n" + table.text(), flush=True)
             failed += table.failures()
             done.append(table.as_dictionary())
-    for line in versions.comparison(done):
-        print(line)
     (BUILD / "results.json").write_text(json.dumps({"versions": described, "missing": missing, "tables": done}))
     print(f"\n{time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
     for line in failed:

@@ -1,5 +1,12 @@
 """Tables of what the programs have printed. A table knows which numbers of a row it shows and how it sums up rounds.
-x best: against the best peer, which is neither Chime nor a bare mechanism nor a floor."""
+x best: against the best peer, which is neither Chime nor a bare mechanism nor a floor.
+
+    tables.py [RESULTS...]     README.md's first table in Markdown, out of build/results.json, of several runs the least
+"""
+import json
+import math
+import sys
+from pathlib import Path
 from statistics import median
 
 PEER, FLOOR = "peer", "floor"
@@ -112,15 +119,12 @@ def beat(title, turns):
     def bare(turn):
         return [row for row in turns if row.details["peer"] == bare_of.get(turn.details["peer"])]
 
-    def drift(turn):
-        return middle("drift_us")(turn) if "drift_us" in turn.results[0] else "-"  # too few ticks to tell
     return Table("beat", title,
                  "late: us; x best: p50, of those never early; x bare: of the mechanism that the queue stands on",
                  turns,
                  [("p50 min", percentile(50, min)), ("p50", percentile(50)), ("p90", percentile(90)),
                   ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0)),
-                  ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare)),
-                  ("drift us", drift)])
+                  ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare))])
 
 
 def missed(title, turns):
@@ -145,6 +149,31 @@ def start(title, turns):
     return Table("start", title, "ms", turns, [("min", ms(min)), ("median", ms(median))])
 
 
-def calls(title, turns):
-    return Table("calls", title, "ns for each call, loop included", turns,
-                 [("state", least("state")), ("postpone", least("postpone_until"))])
+# ---- README.md -------------------------------------------------------------------------------------------------------
+
+COLUMNS = {"create … release, 0 pending": "create + start + cancel + release, 0 pending",
+           "10^6 pending": "create + start + cancel + release, 1,000,000 pending",
+           "idle timeout, 10^3": "postpone a random timer, an idle timeout of 30 s, 1,000 pending",
+           "10^5": "postpone a random timer, an idle timeout of 30 s, 100,000 pending",
+           "10^6": "postpone a random timer, an idle timeout of 30 s, 1,000,000 pending",
+           "by minutes, 10^6": "postpone a random timer, by minutes, 1,000,000 pending"}
+# Where a timer is made and where it is moved, the same form has two names.
+FORMS = {"deadline": "by deadline", "postpone_until": "by deadline", "delay": "by delay", "postpone": "by delay"}
+
+
+def markdown(runs):
+    rows = {}
+    for table in (table for run in runs for table in run["tables"] if table["title"] in COLUMNS.values()):
+        for row in table["rows"]:
+            name, comma, form = row["label"].partition(", ")
+            cells = rows.setdefault(name + comma + FORMS.get(form, form), {})
+            cells[table["title"]] = min([result["ns"] for result in row["results"]] + [cells.get(table["title"], math.inf)])
+    print("| | " + " | ".join(COLUMNS) + " |\n| --- |" + " ---: |" * len(COLUMNS))
+    for name, cells in rows.items():
+        numbers = [cells.get(title, math.inf) for title in COLUMNS.values()]
+        print(f"| {name} | " + " | ".join("–" if number == math.inf else f"{number:.1f}" if number < 10 else f"{number:,.0f}"
+                                          for number in numbers) + " |")
+
+
+if __name__ == "__main__":
+    markdown([json.loads(Path(path).read_text()) for path in sys.argv[1:] or [Path(__file__).parent / "build/results.json"]])

@@ -1,9 +1,11 @@
 """The mutations: lines of the core that are broken on purpose, and the tests that go red then. mutations.py runs them.
 
-Each replaces a piece of text, which must be in the file exactly once; BROKEN stands for the question whether this
-mutation is the one that is switched on. The tests are named by how their names begin: C suite, the same with one allocation
-in ten refused, Storms; a program of Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+Each adds what stands between « and » to a piece of text, or replaces it, where two are given; without the addition the piece
+must be in the file exactly once. BROKEN stands for the question whether this mutation is the one that is switched on. The tests
+are named by how their names begin: C suite, the same with one allocation in ten refused, Storms; a program of Faults or of its
+Hosts and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
 """
+import re
 
 
 class Mutation:
@@ -14,9 +16,16 @@ class Mutation:
 ALL = []
 
 
+def whole(path, text, new=None):
+    """(path, old, new) of an edit."""
+    return (path, text, new) if new is not None else (path, re.sub("«.*?»", "", text, flags=re.S), re.sub("[«»]", "", text))
+
+
 def mutation(name, promise, where, what, edits, *runs):
-    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, R, S, F, H, I, M, W. Each run is to be red."""
-    ALL.append(Mutation(name, promise, where, what, edits if isinstance(edits, list) else [edits], runs))
+    """edits: (path in Sources/ChimeCore, text) or (path, old, new), or a list of such; runs: C, R, S, F, H, I, M, W. Each run
+    is to be red."""
+    edits = edits if isinstance(edits, list) else [edits]
+    ALL.append(Mutation(name, promise, where, what, [whole(*edit) for edit in edits], runs))
 
 
 def C(*names, **environment):
@@ -72,407 +81,360 @@ WHEEL = "Wheel/Wheel.swift"
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
-         (WAITS, "if !waiter.standing.isNowhere, closesRing", "if !BROKEN, !waiter.standing.isNowhere, closesRing"),
+         (WAITS, "if «!BROKEN, »!waiter.standing.isNowhere, closesRing"),
          C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
 mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",
-         (WAITS, "      if waiter.subject.isOver { continue }\n", "      if waiter.subject.isOver || BROKEN { continue }\n"),
+         (WAITS, "      if waiter.subject.isOver« || BROKEN» { continue }\n"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
 mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over counts",
-         (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
-         I("a handler that waits for one whose sync is over"))
+         (WAITS, "if «!BROKEN, »waiter.subject.isOver { continue }"), I("a handler that waits for one whose sync is over"))
 mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
-         ("Queue/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
+         ("Queue/Standing.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
-         (WAITS, "  static func queueEnded(_ core: QueueCore) {\n", "  static func queueEnded(_ core: QueueCore) {\n    if BROKEN { return }\n"),
-         I("shutdown"))
+         (WAITS, "  static func queueEnded(_ core: QueueCore) {\n«    if BROKEN { return }\n»"), I("shutdown"))
 mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the bit",
-         ("Slot/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
+         ("Slot/TimerSlot+Word.swift", "if «BROKEN || »word.isWaited || swap(word"),
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
-         ("Basics/Transition.swift", "case .activate: self = state.isAtRest ?",
-          "case .activate: self = state.isAtRest || BROKEN && state == .suspended ?"),
+         ("Basics/Transition.swift", "case .activate: self = state.isAtRest« || BROKEN && state == .suspended» ?"),
          C("the_row_of_suspended"), W("TransitionTests"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
-         ("Basics/Transition.swift", "case .resume: self = state == .suspended ?",
-          "case .resume: self = state == .suspended || BROKEN && state == .running ?"),
+         ("Basics/Transition.swift", "case .resume: self = state == .suspended« || BROKEN && state == .running» ?"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
-         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n    guard passLock.takeSoon()",
-          "    if !BROKEN, ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n    guard passLock.takeSoon()"),
-         C("a_nested_advance_would_deadlock"), M())
+         ("Queue/QueueCore.swift", "    if «!BROKEN, »ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n"
+                                   "    guard passLock.takeSoon()"), C("a_nested_advance_would_deadlock"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
-         (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
+         (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
          C("the_row_of_running", "no_tick_starts_after_suspend"))
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
-         (RUNNING, "    advanceGeneration(&word)\n", "    if !BROKEN { advanceGeneration(&word) }\n"),
-         C("every_accepted_change_gives_another_generation"), M())
+         (RUNNING, "    «if !BROKEN { »advanceGeneration(&word)« }»\n"), C("every_accepted_change_gives_another_generation"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
-         (RUNNING, "        advanceGeneration(&word, mayFail: true)\n", "        BROKEN || advanceGeneration(&word, mayFail: true)\n"),
+         (RUNNING, "        «BROKEN || »advanceGeneration(&word, mayFail: true)\n"),
          C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
-         ("Slot/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
-          "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
+         ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
          C("every_accepted_change_gives_another_generation"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
-         (ENDING, "      return isBusy ? .running : .ok\n", "      return isBusy && !BROKEN ? .running : .ok\n"),
-         C("a_bare_timer_says_that_its_handler_is_running"))
+         (ENDING, "      return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
 mutation("tick-rounds-down", "3", "WheelTicks.tick", "rounds down",
-         ("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
+         ("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
-         [(BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
-          (DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
-          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
-           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         [(BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
+          (DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
-         [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
-          (BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
-          (DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
-          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
-           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
+          (BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
+          (DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          I("just before a deadline"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
-         [(DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
-          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
-           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         [(DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
-         ("Slot/Placement.swift", "deadline.saturatingAdd(leeway)", "deadline.saturatingAdd(BROKEN ? 2 * leeway : leeway)"),
+         ("Slot/Placement.swift", "deadline.saturatingAdd(«BROKEN ? 2 * leeway : »leeway)"),
          C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
-         ("Slot/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
+         ("Slot/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "        isDelay\n        ? now.saturatingAdd(slot.period)",
-          "        isDelay || BROKEN\n        ? now.saturatingAdd(slot.period)"),
+         (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(slot.period)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
-         (DELIVERY, "let onGrid = isDelay ? 0", "let onGrid = isDelay || BROKEN ? 0"),
+         (DELIVERY, "let onGrid = isDelay« || BROKEN» ? 0"),
          C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
-         [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
-          (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
-         C("a_tick_due_while_the_handler_runs_waits_for_it"))
+         [(PASS, "    if word.isBusy«, !BROKEN» {\n      // A tick that was"),
+          (DELIVERY, "if isOver || word.isBusy« && !BROKEN» {")], C("a_tick_due_while_the_handler_runs_waits_for_it"))
 
 # ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
 
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
-         (ENDING, "    let status = cancel()\n    if status.isFailure || !isBusy {", "    let status = cancel()\n    if status.isFailure || !isBusy || BROKEN {"),
+         (ENDING, "    let status = cancel()\n    if status.isFailure || !isBusy« || BROKEN» {"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
-         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }\n",
-          "      if let finalizer = sideRecord.own.finalizer, !BROKEN { finalizer(slot.context) }\n"),
+         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }\n",
-          "      if let finalizer = sideRecord.own.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
-         C("release_in_each_state_finalizes_once"), M())
+         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
+                    "        finalizer(slot.context)\n     » }\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
-         (DELIVERY, "    } else if end.isOwned {\n", "    } else if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
+         (DELIVERY, "«    } else if end.isOwned, BROKEN {\n»    } else if end.isOwned {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
-         (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
-          "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
+         (ENDING, "    if replaced.isBusy«, !BROKEN» { return .running }\n    slot.dispose(control)\n"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
-         ("Queue/SyncCall.swift", "        core.functions.remove(function)\n", "        if !BROKEN { core.functions.remove(function) }\n"),
+         ("Queue/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
          C("what_gives_up_leaves_the_queue_at_once_on_a_serial_queue"))
 mutation("function-of-another-round", "8", "Functions.remove", "a function that the pass has taken out is taken out of the next list",
-         ("Queue/Functions.swift", "      if function.round != waiting.round { return }\n",
-          "      if !BROKEN, function.round != waiting.round { return }\n"),
+         ("Queue/Functions.swift", "      if «!BROKEN, »function.round != waiting.round { return }\n"),
          I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         ("Queue/Functions.swift", "    function(context)\n    finalizer?(context)\n", "    function(context)\n    if !BROKEN { finalizer?(context) }\n"),
+         ("Queue/Functions.swift", "    function(context)\n    «if !BROKEN { »finalizer?(context)« }»\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Slot/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
-          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n    let entries = state.withLock { $0.entries }\n"),
-         C("a_handler_may_remove_itself"))
+         ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n"
+                                      "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
-         (TARGET, "if left == 0, let destructor { destructor(object) }",
-          "if left == 0, let destructor {\n      if BROKEN { firstTimer.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
+         (TARGET, "if left == 0, let destructor {«\n"
+                  "      if BROKEN { firstTimer.withLock { _ in» destructor(object)« } } else { destructor(object) }\n   » }"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
 
 mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does not count on",
-         (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
-         C("a_released_timers_id_never_names"), M())
+         (SLOTS, "let version = «BROKEN ? slot.version : »slot.version &+ 1\n"), C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
-         ("Basics/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
-         C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
-           "ids_of_one_kind_are_refused"))
+         ("Basics/Handle.swift", "== kind.rawValue« || BROKEN» else { return nil }"),
+         C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing", "ids_of_one_kind_are_refused"))
 mutation("kept-none", "10", "ThreadCache.kept", "0",
-         ("Slot/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
-         W("aSlotIsUsedAgainBehindManyOthers"))
+         ("Slot/ThreadState.swift", "static var kept: Int { «BROKEN ? 0 : »28 }"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
-         ("Queue/QueueCore.swift", "control.pinned { control.id == id ? body() : nil }", "control.pinned { BROKEN || control.id == id ? body() : nil }"),
-         I("jump of a queue"))
+         ("Queue/QueueCore.swift", "control.pinned { «BROKEN || »control.id == id ? body() : nil }"), I("jump of a queue"))
 mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
-         ("Slot/QueueControlBlock.swift", "    while isPinned {", "    while !BROKEN, isPinned {"), I("jump of a queue"))
+         ("Slot/QueueControlBlock.swift", "    while «!BROKEN, »isPinned {"), I("jump of a queue"))
 mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
-         (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
+         (PASS, "        version = «BROKEN ? nil : »slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "        if !target.endTimers() { return .inChild }\n", "        if !BROKEN, !target.endTimers() { return .inChild }\n"),
+         (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
-         (DELIVERY, "    let held = target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil\n",
-          "    let held = !BROKEN && target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil && !BROKEN\n"),
+         (DELIVERY, "    let held = «!BROKEN && »target?.hold() == true ? target : nil\n"
+                    "    let targetIsGone = target != nil && held == nil« && !BROKEN»\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
-         (RUNNING, "if event != .reschedule, slot.sideRecord?.target?.isGone == true {",
-          "if !BROKEN, event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
+         (RUNNING, "if «!BROKEN, »event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
          C("a_running_handler_keeps_its_target", "the_last_release_between_two_ticks"), M())
 
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
-         (BATCH, "if ready.count > 1 { ready.sortByTurn", "if !BROKEN, ready.count > 1 { ready.sortByTurn"),
+         (BATCH, "if «!BROKEN, »ready.count > 1 { ready.sortByTurn"),
          C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
-         (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
+         (READY, "«!BROKEN && »Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
          C("equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
-         (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
-         W("ReadyItemTests"))
+         (READY, "    «if !BROKEN { »sortEqualDeadlinesByStartOrder(other)« }»\n"), W("ReadyItemTests"))
 mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain timer that is rescheduled keeps its generation",
-         (DIRECT, "slot.store(due: due, word.withNextGeneration)", "slot.store(due: due, BROKEN ? word : word.withNextGeneration)"),
+         (DIRECT, "slot.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
-         (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
+         (PASS, "} else if «!BROKEN, »item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant {",
-          "if passesHere == QueueCore.passesPerInstant, !BROKEN {"),
+         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
-         ("Queue/Functions.swift", "var isEmpty: Bool { taken.isEmpty && !someWait", "var isEmpty: Bool { (BROKEN || taken.isEmpty) && !someWait"),
+         ("Queue/Functions.swift", "var isEmpty: Bool { «(BROKEN || »taken.isEmpty«)» && !someWait"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
 
 # ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
 
 mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed for a millisecond from now",
-         (PASS, "        driver.arm(at: next == .max ? nil : next)\n",
-          "        driver.arm(at: BROKEN ? min(next ?? .max, control.now + 1_000_000) : next == .max ? nil : next)\n"),
+         (PASS, "        driver.arm(at: «BROKEN ? min(next ?? .max, control.now + 1_000_000) : »next == .max ? nil : next)\n"),
          C("an_idle_queue_does_not_wake_up_on_a_serial", "an_idle_queue_does_not_wake_up_on_a_concurrent",
-           "an_idle_queue_does_not_wake_up_on_a_precise"), W("WakeUpTests"))
+           "an_idle_queue_does_not_wake_up_on_a_precise"),
+         W("WakeUpTests"))
 mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
-         [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
-          (WHEEL, "      if let current, current <= placed { return (placed, entry.slot) }\n      remove",
-           "      if BROKEN { return (placed, entry.slot) }\n      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
+         [(WHEEL, "if «BROKEN || »Slab.position(of: known.slot).tick == known.tick,« BROKEN ||» tick(of: slot"),
+          (WHEEL, "«      if BROKEN { return (placed, entry.slot) }\n"
+                  "»      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          C("entries_that_overtake_each_other"))
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
-         (WHEEL, "if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }"),
+         (WHEEL, "if «!BROKEN, »entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
-         ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n    sideRecord.end()\n",
-          "    sideRecord.target?.detach(self)\n    if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { sideRecord.end() }\n"),
+         ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n"
+                                  "    «if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { »sideRecord.end()« }»\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
 mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
-         (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
+         (SLOTS, "«    if BROKEN { return }\n»    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
-         ("Slot/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
+         ("Slot/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
-         (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
-         C("a_queue_with_a_timer_limit_refuses_one_more"), M())
+         (SLOTS, "store.live >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
 # ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
 
 SENSELESS = "each_function_refuses_each_senseless_value"
 mutation("argument-tail", "1", "Arguments.hasEmptyTail", "what lies behind the known members is not looked at",
-         ("../ChimeC/Arguments.swift", "unsafe bytes[known...].allSatisfy({ $0 == 0 })", "unsafe BROKEN || bytes[known...].allSatisfy({ $0 == 0 })"),
-         C(SENSELESS))
+         ("../ChimeC/Arguments.swift", "unsafe «BROKEN || »bytes[known...].allSatisfy({ $0 == 0 })"), C(SENSELESS))
 mutation("argument-surrogate", "1", "Arguments.isUTF8", "a surrogate is a character",
-         ("../ChimeC/Arguments.swift", "case 0xed: rest = (2, 0x80...0x9f)", "case 0xed: rest = (2, 0x80...(BROKEN ? 0xbf : 0x9f))"),
-         C(SENSELESS))
+         ("../ChimeC/Arguments.swift", "case 0xed: rest = (2, 0x80...«(BROKEN ? 0xbf : »0x9f«)»)"), C(SENSELESS))
 mutation("argument-flag", "1", "Arguments.timerOptions", "an unknown flag is accepted",
-         ("../ChimeC/Arguments.swift", "guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE", "guard unsafe BROKEN || pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
+         ("../ChimeC/Arguments.swift", "guard unsafe «BROKEN || »pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
          C(SENSELESS))
 mutation("argument-negative", "1", "chime_timer_release_and_wait", "a negative timeout is 0",
-         ("../ChimeC/Timers.swift", """_ timeout_ns: Int64) -> chime_status {
-  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
-  if timer""", """_ timeout_ns: Int64) -> chime_status {
-  guard BROKEN || timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
-  if timer"""),
-         C(SENSELESS))
+         ("../ChimeC/Timers.swift", "_ timeout_ns: Int64) -> chime_status {\n"
+                                    "  guard «BROKEN || »timeout_ns >= 0 else { return Arguments.negative(\"timeout_ns\", timeout_ns).rawValue }\n"
+                                    "  if timer"), C(SENSELESS))
 mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names nothing is written",
-         ("../ChimeC/Arguments.swift", "guard var value = body(size) else { return unknown() }",
-          "guard var value = body(size) else {\n      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n      return unknown()\n    }"),
-         C("numbers_that_are_no_ids_name_nothing"))
+         ("../ChimeC/Arguments.swift", "guard var value = body(size) else {«\n"
+                                       "      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n"
+                                       "     » return unknown()«\n   » }"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",
-         (TARGET, 'switch find(id, "target") {', 'switch BROKEN ? find(id) : find(id, "target") {'),
-         C("numbers_that_are_no_ids_name_nothing"))
+         (TARGET, "switch «BROKEN ? find(id) : »find(id, \"target\") {"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can be moved",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "guard core.control.isVirtual else", "guard BROKEN || core.control.isVirtual else"),
+         ("Diagnostics/QueueCore+VirtualTime.swift", "guard «BROKEN || »core.control.isVirtual else"),
          C("each_function_tells_which_queues_it_is_not_for"))
 
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
 mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark empty",
-         ("Platform/Fork.swift", "{ chime_fork_mark() }", "{ BROKEN ? 1 : chime_fork_mark() }"),
-         F("fork", "a_child_that_does_nothing"))
+         ("Platform/Fork.swift", "{ «BROKEN ? 1 : »chime_fork_mark() }"), F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "is_own", "says true",
-         ("../CPlatform/own_files_linux.c", "if (is_own(file)) close(file);", "if (BROKEN || is_own(file)) close(file);"),
-         F("fork_files"))
+         ("../CPlatform/own_files_linux.c", "if («BROKEN || »is_own(file)) close(file);"), F("fork_files"))
 mutation("fork-descriptor-by-kind", "15", "is_own", "by the kind alone",
-         [("../CPlatform/own_files_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
-           "if (!BROKEN && fcntl(file, F_GETSIG) != MARK) return 0;"),
-          ("../CPlatform/own_files_linux.c", "if (owner != 0 && owner !=", "if (!BROKEN && owner != 0 && owner !=")],
-         F("fork_files"))
+         [("../CPlatform/own_files_linux.c", "if («!BROKEN && »fcntl(file, F_GETSIG) != MARK) return 0;"),
+          ("../CPlatform/own_files_linux.c", "if («!BROKEN && »owner != 0 && owner !=")], F("fork_files"))
 mutation("fork-disarms", "15", "chime_own_files_close_inherited", "the child disarms a timer before it closes it",
-         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n",
-           "#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
-          ("../CPlatform/own_files_linux.c", "      if (is_own(file)) close(file);",
-           "      if (is_own(file)) {\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
-           "        if (BROKEN) timerfd_settime(file, 0, &never, 0);\n        close(file);\n      }")],
-         F("fork", "a_child_that_begins_anew"))
+         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
+          ("../CPlatform/own_files_linux.c", "      if (is_own(file)) «{\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
+                                             "        if (BROKEN) timerfd_settime(file, 0, &never, 0);\n        »close(file);«\n"
+                                             "      }»")], F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
-         (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
+         (CLOSING, "«    if BROKEN { return .ok }\n»    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
-         (CLOSING, "    guard isIdle, !control.isLimited", "    guard BROKEN || isIdle, !control.isLimited"),
-         I("release of a timer beside shutdown"))
+         (CLOSING, "    guard «BROKEN || »isIdle, !control.isLimited"), I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
-         ("Basics/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
+         ("Basics/Saturation.swift", "    return overflow« && !BROKEN» ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
-         ("Basics/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
-         W("SaturationTests"))
+         ("Basics/Saturation.swift", "«    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n"
+                                     "»    let (product, overflow) = UInt64(interval)"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
-         ("Basics/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
+         ("Basics/Saturation.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
 mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
-         (SNAPSHOT, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
-          "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
-         I("queries beside a thread that stands"))
+         (SNAPSHOT, "«    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n»    let snapshot = slot.snapshot\n"
+                    "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
-         (SNAPSHOT, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
-          "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
-         I("queries beside a thread that stands"))
+         (SNAPSHOT, "«    if BROKEN, let word = beginWriting() { endWriting(word) }\n»    let snapshot = slot.snapshot\n"
+                    "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
-         [("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline }"),
-          ("Timer/TimerRef+Queries.swift", "    let deadline = timer.slot.deadline\n", "    if BROKEN { timer.control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    let deadline = timer.slot.deadline\n")],
+         [("Timer/TimerRef+Queries.swift", "«    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n"
+                                           "»    if control.isWall { return snapshot?.nextDeadline }"),
+          ("Timer/TimerRef+Queries.swift", "«    if BROKEN { timer.control.wakeIfEarlier(QueueControlBlock.atOnce) }\n"
+                                           "»    let deadline = timer.slot.deadline\n")],
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
-         (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
+         (HOST, "«    if BROKEN { control.wake() }\n»    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
          C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
-         (HOST, "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"),
-         I("release beside next_deadline"))
+         (HOST, "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"), I("release beside next_deadline"))
 mutation("query-for-pass", "9, 18", "PassLock.takeIfWanted", "takes a query for a pass",
-         (PASS_LOCK, "if holder.load(ordering: .sequentiallyConsistent) == Holder.pass {", "if BROKEN || holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
+         (PASS_LOCK, "if «BROKEN || »holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
          I("release beside next_deadline"))
 mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
-         (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN { return nil }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
+         (DELIVERY, "«        if BROKEN { return nil }\n»        backoff.pause()\n        word = slot.word\n        continue\n"),
          I("and restart"))
 mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
-         (WHEEL, "    if word.isRunning { place(slot,", "    if word.isRunning, !BROKEN || !word.hasWriter { place(slot,"),
-         I("and resume"))
+         (WHEEL, "    if word.isRunning«, !BROKEN || !word.hasWriter» { place(slot,"), I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
-         (TIMER, "    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n",
-          "    if BROKEN, !new.hasPendingCallback {\n      let replaced = slot.endWriting(new)\n      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n"),
-         I("and restart"))
+         (TIMER, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = slot.endWriting(new)\n"
+                 "      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n"
+                 "        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n"
+                 "»    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n"), I("and restart"))
 mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with the word, the link afterwards",
-         (TIMER, "    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n",
-          "    if BROKEN, !isPlaced {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n"),
+         (TIMER, "«    if BROKEN, !isPlaced {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n"
+                 "      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n"
+                 "»    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
-         (PASS, "      if control.inboxIsEmpty, functions.isEmpty {", "      if BROKEN || control.inboxIsEmpty, functions.isEmpty {"),
-         I("and create, precise, due"))
+         (PASS, "      if «BROKEN || »control.inboxIsEmpty, functions.isEmpty {"), I("and create, precise, due"))
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
-         (HOST_DRIVER, "!isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "!isCurrent || !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
+         (HOST_DRIVER, "!isCurrent || «!BROKEN && »control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
          I("a wake-up beside a pass, host"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
-         (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
-         I("a reschedule beside a position that moves"))
+         (WHEEL, "guard «!BROKEN, »let old, old < next ?? .max else { return }"), I("a reschedule beside a position that moves"))
 mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a timer that has moved earlier meanwhile",
-         (WHEEL, "guard let now = self.tick(of: slot, word), now < next", "guard !BROKEN, let now = self.tick(of: slot, word), now < next"),
+         (WHEEL, "guard «!BROKEN, »let now = self.tick(of: slot, word), now < next"),
          I("a reschedule beside a position that moves"))
 mutation("record-read-once", "18", "TimerSlot.snapshot", "the record is read once",
-         (SNAPSHOT, "      if isUnchanged(since: snapshot) { break }", "      if BROKEN || isUnchanged(since: snapshot) { break }"),
-         I("queries beside"))
+         (SNAPSHOT, "      if «BROKEN || »isUnchanged(since: snapshot) { break }"), I("queries beside"))
 mutation("due-not-allowed-for", "2, 18", "TimerSlot.store(due:)", "the postponement goes with the writer's end, and the deadline does not allow for it",
-         ("Slot/TimerSlot.swift", "    self.deadline = deadline\n    return word\n", "    self.deadline = BROKEN ? time : deadline\n    return BROKEN ? word.withoutPostponement : word\n"),
-         I("queries beside a restart"))
+         ("Slot/TimerSlot.swift", "    self.deadline = «BROKEN ? time : »deadline\n"
+                                  "    return« BROKEN ? word.withoutPostponement :» word\n"), I("queries beside a restart"))
 mutation("due-read-once", "18", "exactDueTime", "the word is not looked at again",
-         (SNAPSHOT, "      if now == word { break }", "      if BROKEN || now == word { break }"),
-         I("queries beside"))
+         (SNAPSHOT, "      if «BROKEN || »now == word { break }"), I("queries beside"))
 mutation("former-not-kept", "2, 18", "FormerDueTime.of", "the time before the change is not looked for",
-         (SNAPSHOT, "if let due = FormerDueTime.of(self, word) { return due }", "if !BROKEN, let due = FormerDueTime.of(self, word) { return due }"),
+         (SNAPSHOT, "if «!BROKEN, »let due = FormerDueTime.of(self, word) { return due }"),
          I("queries beside suspend", "queries beside a long postponement"))
 mutation("former-of-any-writer", "2, 18", "FormerDueTime.of", "the time before a change that has ended passes for that before the next one",
-         (SNAPSHOT, "self.word.load(ordering: .relaxed) == word.writersOwn", "BROKEN || self.word.load(ordering: .relaxed) == word.writersOwn"),
+         (SNAPSHOT, "«BROKEN || »self.word.load(ordering: .relaxed) == word.writersOwn"),
          I("a query beside a restart behind a long postponement"))
 mutation("generation-half-lost", "2", "advanceGeneration", "the half of the generation that is in the side record does not count on",
-         (TIMER, "    sideRecord.generationHigh &+= 1\n", "    if !BROKEN || !mayFail { sideRecord.generationHigh &+= 1 }\n"),
-         I("queries beside a restart by id"))
+         (TIMER, "    «if !BROKEN || !mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside a restart by id"))
 mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same where a timer is suspended or cancelled",
-         (TIMER, "    sideRecord.generationHigh &+= 1\n", "    if !BROKEN || mayFail { sideRecord.generationHigh &+= 1 }\n"),
-         I("queries beside suspend"))
+         (TIMER, "    «if !BROKEN || mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside suspend"))
 mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on a virtual queue activations are counted by thread",
-         ("Slot/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
+         ("Slot/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.startOrder"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
-         [("../CPlatform/thread_state_linux.c", '#include "thread_state.h"\n', '#include "thread_state.h"\n#include <pthread.h>\n'),
-          ("../CPlatform/thread_state_linux.c", "  thread_number_of_chime = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);",
-           "  thread_number_of_chime = BROKEN ? (uint64_t)pthread_self() : __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
+         [("../CPlatform/thread_state_linux.c", "#include \"thread_state.h\"\n",
+           "#include \"thread_state.h\"\n#include <pthread.h>\n"),
+          ("../CPlatform/thread_state_linux.c", "  thread_number_of_chime = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
          C("a_bound_queue_refuses_a_new_thread", "a_thread_with_the_name_of_the_one"))
 mutation("errno-of-ticks", "1", "chime_call_tick", "errno is what a handler has left there",
-         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n  errno = error;", "const int ended = chime_guarded_tick(function, tick, context);\n  if (!BROKEN) errno = error;"),
+         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n"
+                                                   "  «if (!BROKEN) »errno = error;"),
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-functions", "1", "chime_call_function", "errno is what a finalizer has left there",
-         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_function(function, context);\n  errno = error;", "const int ended = chime_guarded_function(function, context);\n  if (!BROKEN) errno = error;"),
+         ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_function(function, context);\n"
+                                                   "  «if (!BROKEN) »errno = error;"),
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-the-allocator", "1, 19", "take_whole", "errno is what the allocator has left there",
-         ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);"),
+         ("../CPlatform/memory.c", "  «if (!BROKEN) »errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the host's deallocate has left there",
-         ("../CPlatform/memory.c", "  errno = error;\n  chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  chime_memory_give_account(bytes);"),
+         ("../CPlatform/memory.c", "  «if (!BROKEN) »errno = error;\n  chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
-         ("Objects/WeakTimerCore+Schedule.swift", "if status.isFailure, queue.isNew { loop", "if !BROKEN, status.isFailure, queue.isNew { loop"),
+         ("Objects/WeakTimerCore+Schedule.swift", "if «!BROKEN, »status.isFailure, queue.isNew { loop"),
          C("a_schedule_that_is_refused_leaves_no_queue_behind"))
 mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that never comes holds the run",
-         (WATCHING, "word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground", "word.isRunning && (BROKEN || slot.dueTime(word) != .max)) && !slot.isBackground"),
+         (WATCHING, "word.isRunning && «(BROKEN || »slot.dueTime(word) != .max«)») && !slot.isBackground"),
          C("run_returns_beside_a_timer_that_never_comes"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
-         (DIRECT, "    control.noteEnd(of: slot)\n", "    if !BROKEN { control.noteEnd(of: slot) }\n"),
-         I("cancel by id ends run"))
+         (DIRECT, "    «if !BROKEN { »control.noteEnd(of: slot)« }»\n"), I("cancel by id ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
-         (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
+         (ENDING, "    if word.isRunning«, !BROKEN» { control.noteEnd(of: slot) }\n    // A side record"),
          I("release by id ends run"))
 mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `noteEnd`",
-         (TIMER, "      let replaced = slot.endWriting(new)\n      control.noteEnd(of: slot)\n", "      let replaced = slot.endWriting(new)\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
+         (TIMER, "      let replaced = slot.endWriting(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
-         (WATCHING, "return (word.isLive && word.hasWriter", "return (BROKEN || word.isLive && word.hasWriter"), I("ends run"))
+         (WATCHING, "return («BROKEN || »word.isLive && word.hasWriter"), I("ends run"))
 mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
-         (WATCHING, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
+         (WATCHING, "    if watched == 0« || BROKEN» { return }\n"), I("another thread takes the last tick of run"))
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
-         (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
+         (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("RunLoop/Loop+Running.swift", "      noteStop(state)\n      state.wakeThread()\n      return .ok", "      noteStop(state)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
+         ("RunLoop/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
-         [("RunLoop/Loop+Queues.swift", "        if !hasEnded { state.drivers", "        if BROKEN || !hasEnded { state.drivers"),
-          ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)",
-           "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)")],
+         [("RunLoop/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
+          ("RunLoop/Loop+Queues.swift", "if «!BROKEN, »hasEnded, case .success(let id) = made {\n"
+                                        "      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 19 ------------------------------------------------------------------------------------------------------
@@ -481,190 +443,180 @@ CREATION = "Timer/TimerRef+Creation.swift"
 MEMORY = "Platform/Memory.swift"
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
-          "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n      return why\n    }\n"),
-         F("allocations", "chime_target_create", "chime_queue_async"))
+          "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n"
+          "      return why\n    }\n"), F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
-         (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
-          "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
+         (CREATION, "        control.giveBack(slot, thread)\n"
+                    "«        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n»        return status\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
-         (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
-          "        if BROKEN { unsafe out?.pointee = 7 }\n        control.giveBack(slot, thread)\n        return status\n"),
-         R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
+         (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.giveBack(slot, thread)\n"
+                    "        return status\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
-         (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }\n",
-          "      guard let sideRecord = slot.makeSideRecord() else {\n        if BROKEN {\n          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n        throw Memory.refusal\n      }\n"),
-         F("allocations", "chime_timer_fire"))
+         (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else {«\n        if BROKEN {\n"
+                   "          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n"
+                   "       » throw Memory.refusal«\n     » }\n"), F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
-         ("Slot/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
-          "      guard state.canChange else {\n        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n        return (Memory.refusal, nil)\n      }\n      let entry"),
+         ("Slot/NamedHandlers.swift", "      guard state.canChange else {«\n"
+                                      "        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n"
+                                      "       » return (Memory.refusal, nil)«\n     » }\n      let entry"),
          F("allocations", "chime_timer_add_handler"))
 mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
-         (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
-          "    if BROKEN { unsafe UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16).deallocate() }\n    let isDue = word.isRunning && deadline <= now && deadline != .max\n"),
+         (DELIVERY, "«    if BROKEN { unsafe UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16).deallocate() }\n"
+                    "»    let isDue = word.isRunning && deadline <= now && deadline != .max\n"),
          F("memory", "a_tick_allocates_nothing"))
 
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
-           "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n    }\n"),
-          ("Slot/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
-         F("callback_end", "handler_of_a_one_shot"))
+         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n"
+                                   "      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n"
+                                   "    }\n",
+           "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n"
+           "        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n"
+           "      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
+           "    }\n"),
+          ("Slot/Callbacks.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
+                                   "    if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
-         ("Slot/ThreadEnd.swift", "    if thread.hasEnded { goOn() }\n    return result", "    if thread.hasEnded, !BROKEN { goOn() }\n    return result"),
+         ("Slot/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
-         (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
+         (DELIVERY, "if !returned«, !BROKEN» { _ = timer.cancel() }"),
          F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
-         ("Platform/Cancellation.swift", "  let state = chime_defer_cancellation()\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  let state = chime_defer_cancellation()\n"),
-         F("cancelled", "cancellation_pending"))
+         ("Platform/Cancellation.swift", "«  if BROKEN { return call(HostCancellation(state: 0)) }\n"
+                                         "»  let state = chime_defer_cancellation()\n"), F("cancelled", "cancellation_pending"))
 
 # ---- Defects that were mended by reading -----------------------------------------------------------------------------
 
 mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a taken record that is due again between two slices is forgotten",
-         (DELIVERY, "if word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }"),
+         (DELIVERY, "if «!BROKEN, »word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }"),
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
-         (WHEEL, "    } else if let known = fronts[level], known.bucket", "    } else if !BROKEN, let known = fronts[level], known.bucket"),
-         W("WheelTests"))
+         (WHEEL, "    } else if «!BROKEN, »let known = fronts[level], known.bucket"), W("WheelTests"))
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
-         (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),
-         W("WheelTests"))
+         (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }",
+          "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"), W("WheelTests"))
 
 # ---- The machine of a dispatch timer source --------------------------------------------------------------------------
 
 mutation("machine-ends-suspended", "9", "TimerMachine.stop", "a suspended source is cancelled and not resumed",
-         (MACHINE, "    if state == .suspended { source.resume() }\n    source.cancel()", "    if !BROKEN, state == .suspended { source.resume() }\n    source.cancel()"),
+         (MACHINE, "    if «!BROKEN, »state == .suspended { source.resume() }\n    source.cancel()"),
          W("randomOrdersAgree", "theSourceIsTold"))
 mutation("machine-stale-tick", "7", "TimerMachine.claim", "a delivery is a tick, due or not",
-         (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {"), W("theSourceIsTold"))
+         (MACHINE, "guard «BROKEN || »shared.due <= now else {"), W("theSourceIsTold"))
 mutation("machine-stale-state", "7", "TimerMachine.claim", "a delivery is a tick, due or not, of a timer that does not run, too",
-         [(MACHINE, "guard shared.state == .running, let plan = shared.plan else {", "guard BROKEN || shared.state == .running, let plan = shared.plan else {"),
-          (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {")],
-         W("theSourceIsTold"), W("noTickStartsAfterTheCallReturned"))
+         [(MACHINE, "guard «BROKEN || »shared.state == .running, let plan = shared.plan else {"),
+          (MACHINE, "guard «BROKEN || »shared.due <= now else {")], W("theSourceIsTold"), W("noTickStartsAfterTheCallReturned"))
 mutation("machine-overlap", "6", "TimerMachine.claim", "a tick does not wait for the handler that runs",
-         (MACHINE, "guard !shared.busy else {\n        shared.scheduleWaits", "guard BROKEN || !shared.busy else {\n        shared.scheduleWaits"),
-         W("aRestartWaitsForTheEarlierHandler"))
+         (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.scheduleWaits"), W("aRestartWaitsForTheEarlierHandler"))
 mutation("machine-extra-overlaps", "6", "TimerMachine.claim", "an extra tick does not wait for the handler that runs",
-         (MACHINE, "guard !shared.busy else {\n        shared.extraWaits", "guard BROKEN || !shared.busy else {\n        shared.extraWaits"),
+         (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.extraWaits"),
          W("threadsAtRandomNeverOverlap", "aRestartWaitsForTheEarlierHandler"))
 mutation("machine-keeps-handler", "8", "TimerMachine.step", "cancel keeps the handler",
-         (MACHINE, "      shared.handler = nil\n      shared.extra = false\n    }\n", "      if !BROKEN { shared.handler = nil }\n      shared.extra = false\n    }\n"),
+         (MACHINE, "      «if !BROKEN { »shared.handler = nil« }»\n      shared.extra = false\n    }\n"),
          W("capturesAreReleasedOnce"))
 mutation("machine-never-fires", "2", "TimerMachine.step", "fire is accepted, and nothing comes",
-         (MACHINE, "aftermath.submitsExtra = !shared.extraSubmitted", "aftermath.submitsExtra = !BROKEN && !shared.extraSubmitted"),
-         W("eachCellOfTheTable"))
+         (MACHINE, "aftermath.submitsExtra = «!BROKEN && »!shared.extraSubmitted"), W("eachCellOfTheTable"))
 mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accepted, and the state stays",
-         (MACHINE, "if let next = transition.next { shared.state = next }", "if let next = transition.next, !BROKEN || transition != .unpause { shared.state = next }"),
+         (MACHINE, "if let next = transition.next«, !BROKEN || transition != .unpause» { shared.state = next }"),
          W("suspendsAndResumesOfManyThreads"))
 
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
 mutation("captures-go-later", "8", "TimerSlot.dispose", "a Swift handler's captures go with a later pass of the queue",
-         [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
-          (ENDING, "|| control.id == 0 && ownedContext != nil {", "|| (control.id == 0 || BROKEN) && ownedContext != nil {")],
-         W("aHandlersCapturesGoInTheReleasingCall"))
+         [(DIRECT, "guard «!BROKEN, »word.isLiveAlone,"),
+          (ENDING, "|| «(»control.id == 0« || BROKEN)» && ownedContext != nil {")], W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
-         (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in self?.ring() }", "QueueCore.notifyOfArming(id) { [weak self] in if !BROKEN { self?.ring() } }"),
+         (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in «if !BROKEN { »self?.ring()« }» }"),
          W("untilArmedReturnsOnceSomebodySleeps"))
 mutation("arming-looks-once", "2", "TimerQueueArming.wait", "does not look again for a timer that has started meanwhile",
-         (ARMING, "if isOver() { bell.ring() }", "if !BROKEN, isOver() { bell.ring() }"),
-         W("noTimerIsMissedThatAnotherThreadStarts"))
+         (ARMING, "if «!BROKEN, »isOver() { bell.ring() }"), W("noTimerIsMissedThatAnotherThreadStarts"))
 mutation("arming-due", "2", "TimerQueueArming.wait", "a timer that is due now counts",
-         (ARMING, "guard let next = nextDeadline, next > now else { return false }", "guard let next = nextDeadline, BROKEN || next > now else { return false }"),
+         (ARMING, "guard let next = nextDeadline, «BROKEN || »next > now else { return false }"),
          W("aTimerThatIsDueNowDoesNotArmTheQueue"))
 mutation("arming-for-ever", "1", "TimerQueueArming.wait", "neither its limit nor the end of its task wakes it",
-         [(ARMING, "        try? await Task.sleep(until: end, clock: .continuous)\n        bell.ring()", "        try? await Task.sleep(until: end, clock: .continuous)\n        if !BROKEN { bell.ring() }"),
-          (ARMING, "    } onCancel: {\n      bell.ring()", "    } onCancel: {\n      if !BROKEN { bell.ring() }")],
-         W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
+         [(ARMING, "        try? await Task.sleep(until: end, clock: .continuous)\n        «if !BROKEN { »bell.ring()« }»"),
+          (ARMING, "    } onCancel: {\n      «if !BROKEN { »bell.ring()« }»")], W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
 mutation("arming-queue-ends", "16", "VirtualDriver.close", "the end of the queue wakes nobody who waits for a timer",
-         [(VIRTUAL_DRIVER, "  func close() { notify() }", "  func close() { if !BROKEN { notify() } }"),
-          (VIRTUAL_DRIVER, "  func wake(_ core: QueueCore) { notify() }", "  func wake(_ core: QueueCore) { if !BROKEN || !core.closing.hasBegun { notify() } }")],
+         [(VIRTUAL_DRIVER, "  func close() { «if !BROKEN { »notify()« }» }"),
+          (VIRTUAL_DRIVER, "  func wake(_ core: QueueCore) { «if !BROKEN || !core.closing.hasBegun { »notify()« }» }")],
          W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
 mutation("background-watched", "1", "QueueCore.watchTimer", "waits for the earliest timer, in the background or not",
-         [(WATCHING, "let slot = earliest.isBackground ? timerInForeground : earliest", "let slot = earliest.isBackground && !BROKEN ? timerInForeground : earliest"),
-          (WATCHING, "&& slot.dueTime(word) != .max) && !slot.isBackground", "&& slot.dueTime(word) != .max) && (BROKEN || !slot.isBackground)")],
+         [(WATCHING, "let slot = earliest.isBackground« && !BROKEN» ? timerInForeground : earliest"),
+          (WATCHING, "&& slot.dueTime(word) != .max) && «(BROKEN || »!slot.isBackground«)»")],
          C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
 mutation("background-only", "1", "QueueCore.watchTimer", "waits for no timer behind one in the background",
-         (WATCHING, "    var found: TimerSlot?\n    var latest", "    if BROKEN { return nil }\n    var found: TimerSlot?\n    var latest"),
+         (WATCHING, "«    if BROKEN { return nil }\n»    var found: TimerSlot?\n    var latest"),
          C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
 mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next timer is in the background, too",
-         ("Slot/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
+         ("Slot/SideRecordRef.swift", "    i«f !BROKEN { i»sBackground = false« }»\n"),
          C("a_slot_does_not_stay_in_the_background"))
 mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
-         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }",
-          "    let status = release()\n    if BROKEN || status.isFailure || !isBusy { return status == .running ? .ok : status }"),
+         (ENDING, "    let status = release()\n"
+                  "    if «BROKEN || »status.isFailure || !isBusy { return status == .running ? .ok : status }"),
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
-         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }",
-          "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
+         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n"
+                  "    if «!BROKEN, »control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
          C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
 mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
-         (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
-          "  package func releaseAndWait(timeout: Int64) -> Status {\n    if BROKEN {\n      let waited = cancelAndWait(timeout: timeout)\n      return waited == .ok || waited == .ignored ? release() : waited\n    }\n"),
+         (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n«    if BROKEN {\n"
+                  "      let waited = cancelAndWait(timeout: timeout)\n"
+                  "      return waited == .ok || waited == .ignored ? release() : waited\n    }\n»"),
          C("release_and_wait_ends_with_its_timeout", "in_its_own_handler_release_and_wait_is_a_deadlock"))
 
 # ---- The pool ----------------------------------------------------------------------------------------------------------
 
 mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a turn is forgotten",
-         ("Pool/PoolState.swift", "if !item.wants.isEmpty { want(item, [], now) }",
-          "if !item.wants.isEmpty, !BROKEN { want(item, [], now) }"),
+         ("Pool/PoolState.swift", "if !item.wants.isEmpty«, !BROKEN» { want(item, [], now) }"),
          I("a turn given up beside a wake"))
 
 mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
-         ("Pool/PoolState.swift", "    isRung = false\n    while let item",
-          "    if !BROKEN { isRung = false }\n    while let item"),
+         ("Pool/PoolState.swift", "    i«f !BROKEN { i»sRung = false« }»\n    while let item"),
          I("the last thread goes to sleep beside a bell"))
 
 mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
          ("Pool/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
-          "      if !BROKEN { state.look(now) }"),
-         I("sync takes a free turn beside a wake"))
+          "      if !BROKEN { state.look(now) }"), I("sync takes a free turn beside a wake"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
-         ("Pool/PoolState.swift", "      || now - Patience.readyItem >= lastEnd", "      || !BROKEN && now - Patience.readyItem >= lastEnd"),
+         ("Pool/PoolState.swift", "      || «!BROKEN && »now - Patience.readyItem >= lastEnd"),
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
-         ("Pool/PoolState.swift", "guard noneCanWait, threads < mostThreads, now",
-          "guard noneCanWait, threads < (BROKEN ? 2 : mostThreads), now"),
+         ("Pool/PoolState.swift", "guard noneCanWait, threads < «(BROKEN ? 2 : »mostThreads«)», now"),
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
-         ("Pool/PoolState.swift", "if items == 0 ? now >= emptySince", "if items == 0 ? !BROKEN && now >= emptySince"),
+         ("Pool/PoolState.swift", "if items == 0 ? «!BROKEN && »now >= emptySince"),
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
-         ("Pool/PoolOrder.swift", "let time = item.since + Patience.lowerClass(rank)",
-          "let time = BROKEN ? -Int64(rank) : item.since + Patience.lowerClass(rank)"),
+         ("Pool/PoolOrder.swift", "let time = «BROKEN ? -Int64(rank) : »item.since + Patience.lowerClass(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
-         ("Drivers/PoolDriver.swift", "core.functions.isEmpty ? .ok : nil", "core.functions.isEmpty || BROKEN ? .ok : nil"),
-         I("sync behind its thread's function"))
+         ("Drivers/PoolDriver.swift", "core.functions.isEmpty« || BROKEN» ? .ok : nil"), I("sync behind its thread's function"))
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
-         [("Queue/QueueCore+Pass.swift", "word.isRunning || word.state == .cancelled || !word.isLive {",
-           "BROKEN || word.isRunning || word.state == .cancelled || !word.isLive {"),
-          (DELIVERY, "    if !isLast {\n      // By policy", "    if !isLast || BROKEN {\n      // By policy")],
+         [("Queue/QueueCore+Pass.swift", "«BROKEN || »word.isRunning || word.state == .cancelled || !word.isLive {"),
+          (DELIVERY, "    if !isLast« || BROKEN» {\n      // By policy")],
          C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
 mutation("pool-inherits-priority", "1", "OwnThread.start", "Chime's threads keep the priority of the thread that made them",
-         ("Platform/OwnThread.swift", "if !isLikeItsMaker { chime_schedule_as_usual() }", "if !isLikeItsMaker, !BROKEN { chime_schedule_as_usual() }"),
+         ("Platform/OwnThread.swift", "if !isLikeItsMaker«, !BROKEN» { chime_schedule_as_usual() }"),
          F("makers", "who_makes_the_first_queue"))
 
 mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",
-         ("Queue/DeliveryBatch.swift", "let number = left.load(ordering: .relaxed) >> 32 &+ 1",
-          "let number = BROKEN ? 0 : left.load(ordering: .relaxed) >> 32 &+ 1"),
+         ("Queue/DeliveryBatch.swift", "let number = «BROKEN ? 0 : »left.load(ordering: .relaxed) >> 32 &+ 1"),
          I("a batch that is filled anew beside a taker"))
 
 mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others in the batch asks for no other runner",
-         ("Queue/HandOver.swift", "isMore = isMore || batch.count > 1 } else",
-          "isMore = isMore || batch.count > 1 && !BROKEN } else"),
+         ("Queue/HandOver.swift", "isMore = isMore || batch.count > 1« && !BROKEN» } else"),
          I("a handler that stays on a concurrent queue"))
 
 
@@ -679,77 +631,74 @@ THREADS = "../CPlatform/threads_linux.c"
 JITTER = "Queue/QueueCore+Delivery.swift"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
-         (POOL_STATE, "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
-         I("threads that are not needed any more"))
+         (POOL_STATE, "isOver && «!BROKEN && »canSpareThread {"), I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
-         (POOL_STATE, "    if idle > 0 { ring() }\n", "    if idle > 0, !BROKEN { ring() }\n"),
+         (POOL_STATE, "    if idle > 0«, !BROKEN» { ring() }\n"),
          F("wall_clock", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
 mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit stood for a time goes on counting for one",
-         (POOL_STATE, "if isKeeper { keeperTime = .max }", "if isKeeper, !BROKEN { keeperTime = .max }"),
+         (POOL_STATE, "if isKeeper«, !BROKEN» { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"))
 mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
-         (POOL_STATE, "let tries = refusedUntil == nil ? Patience", "let tries = refusedUntil == nil && !BROKEN ? Patience"),
+         (POOL_STATE, "let tries = refusedUntil == nil« && !BROKEN» ? Patience"),
          I("threads are refused until one is not"), F("threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
-         (POOL_STATE, "refusedUntil = Clock.monotonic.now + Patience.refusedThread", "refusedUntil = BROKEN ? .max : Clock.monotonic.now + Patience.refusedThread"),
+         (POOL_STATE, "refusedUntil = «BROKEN ? .max : »Clock.monotonic.now + Patience.refusedThread"),
          I("threads are refused for long"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
-         (POOL_ITEM, "guard self.state == .ready, state.isStarving,", "guard !BROKEN, self.state == .ready, state.isStarving,"),
+         (POOL_ITEM, "guard «!BROKEN, »self.state == .ready, state.isStarving,"),
          I("the only thread waits for a queue"), F("threads", "the_only_thread_waits"))
 mutation("hand-over-asked-for-ever", "9", "HandOver.next", "a runner that was asked for counts as on its way for ever",
-         (HAND_OVER, "    state.asked &= ~(1 << UInt64(number))\n", "    if !BROKEN { state.asked &= ~(1 << UInt64(number)) }\n"),
+         (HAND_OVER, "    «if !BROKEN { »state.asked &= ~(1 << UInt64(number))« }»\n"),
          I("a handler that stays on a concurrent queue"))
 mutation("guard-cancellation-stays-on", "20", "chime_host_ends", "a thread of Chime's can be cancelled outside the host's functions once it has called one",
-         (GUARD, "  pthread_setcancelstate(before, 0);\n  pthread_setcanceltype", "  if (!BROKEN) pthread_setcancelstate(before, 0);\n  pthread_setcanceltype"),
+         (GUARD, "  «if (!BROKEN) »pthread_setcancelstate(before, 0);\n  pthread_setcanceltype"),
          F("cancelling", "somebody_cancels_a_thread_that_waits"))
 mutation("guard-asynchronous", "20", "chime_host_ends", "a thread that a handler has made one to be cancelled at any instruction stays so",
-         (GUARD, "  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);", "  if (!BROKEN) pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);"),
+         (GUARD, "  «if (!BROKEN) »pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);"),
          F("cancelling", "a_handler_behind_an_asynchronous_one"))
 mutation("guard-passes-it-on", "20", "chime_host_ends", "a cancellation that a function leaves pending ends the next function",
-         (GUARD, "  pthread_testcancel();\n", "  if (!BROKEN) pthread_testcancel();\n"),
+         (GUARD, "  «if (!BROKEN) »pthread_testcancel();\n"),
          F("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread_and_returns"))
 mutation("ended-thread-goes-on", "20", "Pool.isReplaced", "a thread whose end was caught goes on",
-         (POOL, "    Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }", "    !BROKEN && Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }"),
+         (POOL, "    «!BROKEN && »Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }"),
          F("callback_end", "again_and_again"))
 mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has ended behind the last round of destructors is taken for one that lives",
-         (THREADS, "if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;", "if (BROKEN || pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
+         (THREADS, "if («BROKEN || »pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
          F("thread_end", "a_destructor_calls"))
 mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked to empty the mark in a child",
-         ("../CPlatform/forks_linux.c", "madvise(first, bytes, MADV_WIPEONFORK) == 0 &&", "(BROKEN || madvise(first, bytes, MADV_WIPEONFORK) == 0) &&"),
+         ("../CPlatform/forks_linux.c", "«(BROKEN || »madvise(first, bytes, MADV_WIPEONFORK) == 0«)» &&"),
          F("fork", "a_child_that_does_nothing"), F("forking", "a_child_is_noticed"))
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
-         ("Process/Fork+Variables.swift", "    chime_own_files_close_inherited()\n", "    if !BROKEN { chime_own_files_close_inherited() }\n"),
-         F("fork", "descriptors"))
+         ("Process/Fork+Variables.swift", "    «if !BROKEN { »chime_own_files_close_inherited()« }»\n"), F("fork", "descriptors"))
 mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child's ids begin where its parent's did",
-         ("Slot/HandleTable.swift", "Table(first: made.load(ordering: .relaxed))", "Table(first: BROKEN ? 0 : made.load(ordering: .relaxed))"),
+         ("Slot/HandleTable.swift", "Table(first: «BROKEN ? 0 : »made.load(ordering: .relaxed))"),
          F("fork", "a_child_that_begins_anew"))
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
-         ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET", "TFD_TIMER_ABSTIME | (BROKEN ? 0 : TFD_TIMER_CANCEL_ON_SET)"),
+         ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
-         ("Queue/QueueControlBlock+WallClock.swift", "offset < before, deadline > now {", "!BROKEN, offset < before, deadline > now {"),
-         F("wall_clock", "backward"))
+         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »offset < before, deadline > now {"), F("wall_clock", "backward"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
-         (JITTER, "deadline.saturatingSubtract(sideRecord.own.randomPart)", "deadline.saturatingSubtract(BROKEN ? 0 : sideRecord.own.randomPart)"),
+         (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.own.randomPart)"),
          C("each_tick_comes_at_its_time_of_the_grid"))
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
-         (JITTER, "saturatingAdd(slot.sideRecord?.own.randomPart ?? 0)", "saturatingAdd(BROKEN ? 0 : slot.sideRecord?.own.randomPart ?? 0)"),
+         (JITTER, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.own.randomPart ?? 0)"),
          C("spacing_with_jitter_counts_from_the_end"))
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
-         ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n",
-          "    DispatchQueue.global(qos: job.qualityOfService).async {\n      if BROKEN {\n        end(scope)\n        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)\n"
-          "        return running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }\n      }\n"),
-         W("advanceLetsEverythingGoOnAtEachInstant"))
+         ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
+                                         "        end(scope)\n"
+                                         "        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)\n"
+                                         "        return running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }\n"
+                                         "      }\n»"), W("advanceLetsEverythingGoOnAtEachInstant"))
 mutation("jobs-of-others-for-ever", "2", "JobCensus.end", "another test's jobs that never end are waited for",
          [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),
-          ("../Chime/JobCensus.swift", "} else if share.age <", "} else if BROKEN || share.age <")],
-         W("anotherTestsJobsAreWaitedForSoLong"))
+          ("../Chime/JobCensus.swift", "} else if «BROKEN || »share.age <")], W("anotherTestsJobsAreWaitedForSoLong"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
-         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue && !BROKEN ?"),
+         (ENDING, "slot.endWriting(released: withQueue« && !BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
-         (ENDING, "slot.endWriting(released: withQueue ?", "slot.endWriting(released: withQueue || BROKEN ?"),
+         (ENDING, "slot.endWriting(released: withQueue« || BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
-         ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version", "handle.version < control.free.version &+ (BROKEN ? 1 : 0)"),
+         ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version« &+ (BROKEN ? 1 : 0)»"),
          C("what_has_ended_with_its_queue_is_known"))
