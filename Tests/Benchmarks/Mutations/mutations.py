@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Breaks each line of table.py in a scratch copy of the tree, runs the tests that are to go red, and writes RECORD.md.
+"""Breaks each line of table.py in a scratch copy of the tree, runs the tests that are to go red, and prints what went red.
 
     mutations.py [NAME...]      some mutations; else all that have no result yet
     mutations.py --check        only looks whether each piece of text is still there once, and each test
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
 builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
-tests changes, or AGAIN=1 or its name asks for it. Ends with 1 when a mutation is green, or when a test is red without any.
+tests changes, or AGAIN=1 or its name asks for it. Ends with 1 when a run of a mutation's tests is green, or when it is red
+without any.
 """
 
 import functools
@@ -265,20 +266,19 @@ class Suites:
         begun, key = time.time(), key_of(mutation)
         log = RESULTS / f"{mutation.name}.log"
         log.write_text("")
-        verdicts = {}
+        green = []
         for suite, tests, environment in mutation.runs:
             seconds = self.green_seconds(suite, tests, environment)
             if seconds is None:
                 return f"red without a mutation: {suite} {tests}; see build/green.log"
             number, longest = table.ALL.index(mutation) + 1, max(LONGEST, 4 * seconds)
-            red = not self.try_tests(suite, tests, environment, number, log, longest)
-            verdicts[suite] = verdicts.get(suite, False) or red
-        red = any(verdicts.values())
-        result = {"key": key, "red": red, "suites": verdicts, "names": reds(log), "seconds": round(time.time() - begun)}
-        (RESULTS / f"{mutation.name}.json").write_text(json.dumps(result))
-        print(f"{mutation.name}: {'red: ' + ', '.join(result['names'][:3]) if red else 'GREEN'}"
-              f"{''.join(f', not {suite}' for suite in verdicts if red and not verdicts[suite])}, {result['seconds']} s", flush=True)
-        return None if red else "GREEN"
+            if self.try_tests(suite, tests, environment, number, log, longest):
+                green.append(f"{suite} {' '.join(tests)}")
+        seen = reds(log) or ["ends by a signal"]
+        said = "GREEN: " + ", ".join(green) if green else f"red: {', '.join(seen[:3])}{', ...' if len(seen) > 3 else ''}"
+        (RESULTS / f"{mutation.name}.json").write_text(json.dumps({"key": key, "said": said}))
+        print(f"{mutation.name}, {mutation.where}: {mutation.what}: {said}, {time.time() - begun:.0f} s", flush=True)
+        return "GREEN" if green else None
 
 
 def reds(log):
@@ -348,35 +348,7 @@ def result_of(mutation):
     if not path.exists():
         return None
     result = json.loads(path.read_text())
-    return result if result["key"] == key_of(mutation) else None
-
-
-def write_record():
-    lines = ["# Lines broken on purpose", "",
-             "Written by `make -C Tests/Benchmarks/Mutations`: each line below was broken in a scratch copy, and the tests that",
-             "are to notice it were run. What went red is named: C suite and Storms by test, Faults by program and",
-             "case, Interleavings by scenario, Swift tests by function.", "",
-             "| promise | where | what was changed | went red |", "| --- | --- | --- | --- |"]
-    record = (HERE / "RECORD.md").read_text().split("\n")
-    for mutation in table.ALL:
-        result = result_of(mutation)
-        row = f"| {mutation.promise} | `{mutation.where}` | {mutation.what} | "
-        if result is None:
-            # What was recorded where there are no results in build.
-            seen = next((line[len(row):-2] for line in record if line.startswith(row)), "not run yet")
-        elif not result["red"]:
-            seen = "**nothing**"
-        else:
-            names = [f"`{name.strip()}`" if name != "hangs" else name for name in result["names"][:3]]
-            more = len(result["names"]) - 3
-            seen = ", ".join(names) + (f", {more} more" if more > 0 else "") if names else "ends by a signal"
-            if result.get("suites", {}).get("model"):
-                seen += "; the model"
-            green = [suite for suite, is_red in result.get("suites", {}).items() if not is_red]
-            if result["red"] and green:
-                seen += f" (not: {', '.join(green)})"
-        lines.append(f"{row}{seen} |")
-    (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
+    return result["said"] if result["key"] == key_of(mutation) else None
 
 
 def main():
@@ -407,10 +379,12 @@ def main():
                 if seen:
                     print(f"{mutation.name}: {seen}", flush=True)
                     bad.append(mutation.name)
-                write_record()
             builds.result()
-    print(f"{sum(1 for m in table.ALL if result_of(m))} of {len(table.ALL)} have a result; to look at: {' '.join(bad) or 'none'}")
-    return 1 if bad else 0
+    missing = [mutation.name for mutation in table.ALL if result_of(mutation) is None]
+    green = [mutation.name for mutation in table.ALL if (result_of(mutation) or "").startswith("GREEN")]
+    print(f"{len(table.ALL) - len(missing) - len(green)} of {len(table.ALL)} are red; green: {' '.join(green) or 'none'}; without a"
+          f" result: {' '.join(missing) or 'none'}")
+    return 1 if bad or green else 0
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Each adds what stands between « and » to a piece of text, or replaces it, where two are given; without the addition the piece
 must be in the file exactly once. BROKEN stands for the question whether this mutation is the one that is switched on. The tests
-are named by how their names begin: C suite, the same with one allocation in ten refused, Storms; a program of Faults or of its
-Hosts and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+are named by how their names begin: C suite, the same with one allocation in ten refused, Storms; a program of Faults and its
+cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
 """
 import re
 
@@ -22,7 +22,7 @@ def whole(path, text, new=None):
 
 
 def mutation(name, promise, where, what, edits, *runs):
-    """edits: (path in Sources/ChimeCore, text) or (path, old, new), or a list of such; runs: C, R, S, F, H, I, M, W. Each run
+    """edits: (path in Sources/ChimeCore, text) or (path, old, new), or a list of such; runs: C, R, S, F, I, M, W. Each run
     is to be red."""
     edits = edits if isinstance(edits, list) else [edits]
     ALL.append(Mutation(name, promise, where, what, [whole(*edit) for edit in edits], runs))

@@ -1,17 +1,13 @@
-"""nginx with its timers module replaced by Chime, beside nginx as it is: what both do is compared, then what it costs.
+"""nginx with its timers module replaced by Chime keeps what it promises about time.
 
-    nginx.py LIB [--rounds N] [--requests N]
+    nginx.py LIB
 
-Fetches Debian's source (the lists of deb-src packages go to build/apt, so the system's stay as they are), builds it twice in
-build/, the second time with ngx_event_timer.c and .h of this directory, and starts both on the loopback interface.
-
-- Promises: an idle connection is closed after keepalive_timeout, a request that does not come after client_header_timeout,
-  neither before; a busy one stays; SIGQUIT ends the server.
-- Costs: `ab` with a connection for each request, and with connections that stay; turn by turn. The verdict does not depend
-  on them.
+Fetches Debian's source (the lists of deb-src packages go to build/apt, so the system's stay as they are), builds it in build/
+with ngx_event_timer.c and .h of this directory, and starts it on the loopback interface: an idle connection is closed after
+keepalive_timeout, a request that does not come after client_header_timeout, neither before; a busy one stays; SIGQUIT ends the
+server.
 """
 
-import argparse
 import atexit
 import os
 import pathlib
@@ -86,9 +82,8 @@ def fetch():
     return sorted(BUILD.glob("nginx_*.orig.tar.*"))[-1]
 
 
-def build(name, library):
-    """nginx as it is, or with Chime's timers."""
-    directory = BUILD / name
+def build(library):
+    directory = BUILD / "nginx"
     program = directory / "objs/nginx"
     files = [HERE / "ngx_event_timer.c", HERE / "ngx_event_timer.h", HERE / "nginx.py"]
     if program.exists() and all(file.stat().st_mtime < program.stat().st_mtime for file in files):
@@ -96,20 +91,16 @@ def build(name, library):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     run("tar", "xf", fetch(), "-C", directory, "--strip-components=1")
-    compile_options, link_options = "-O2", ""
-    if name == "chime":
-        for file in files[:2]:
-            shutil.copy(file, directory / "src/event")
-        header = directory / "src/event/ngx_event.h"
-        text, count = re.subn(r"ngx_rbtree_node_t +timer;", "struct { ngx_msec_t key; uint64_t id; ngx_uint_t keeps; } timer;",
-                              header.read_text())
-        if count != 1:
-            raise RuntimeError("ngx_event.h has changed")
-        header.write_text(text)
-        compile_options += f" -I{INCLUDE}"
-        link_options = f"-L{library} -Wl,-rpath,{library} -lchime"
-    run("./configure", f"--prefix={directory}", f"--with-cc={os.environ.get('CC', 'cc')}",
-        f"--with-cc-opt={compile_options}", f"--with-ld-opt={link_options}",
+    for file in files[:2]:
+        shutil.copy(file, directory / "src/event")
+    header = directory / "src/event/ngx_event.h"
+    text, count = re.subn(r"ngx_rbtree_node_t +timer;", "struct { ngx_msec_t key; uint64_t id; ngx_uint_t keeps; } timer;",
+                          header.read_text())
+    if count != 1:
+        raise RuntimeError("ngx_event.h has changed")
+    header.write_text(text)
+    run("./configure", f"--prefix={directory}", f"--with-cc={os.environ.get('CC', 'cc')}", f"--with-cc-opt=-O2 -I{INCLUDE}",
+        f"--with-ld-opt=-L{library} -Wl,-rpath,{library} -lchime",
         *(f"--without-{module}_module" for module in WITHOUT), cwd=directory)
     run("make", f"-j{os.cpu_count()}", cwd=directory)
     return program
@@ -125,8 +116,8 @@ def free_port():
 
 
 class Server:
-    def __init__(self, name, program):
-        self.name, self.port, self.directory = name, free_port(), BUILD / f"run-{name}"
+    def __init__(self, program):
+        self.port, self.directory = free_port(), BUILD / "run"
         shutil.rmtree(self.directory, ignore_errors=True)
         (self.directory / "root").mkdir(parents=True)
         (self.directory / "logs").mkdir()
@@ -144,18 +135,11 @@ class Server:
                 return
             except OSError:
                 if time.monotonic() > end or self.process.poll() is not None:
-                    raise RuntimeError(f"{name} does not start: {(self.directory / 'error.log').read_text()}") from None
+                    raise RuntimeError(f"nginx does not start: {(self.directory / 'error.log').read_text()}") from None
                 time.sleep(0.02)
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
-
-    def worker(self):
-        return int(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0])
-
-    def cpu(self):
-        """Nanoseconds that the worker has run."""
-        return int(pathlib.Path(f"/proc/{self.worker()}/schedstat").read_text().split()[0])
 
     def kill(self):
         """Also after a failure: a master that is stopped at once leaves no worker behind."""
@@ -201,57 +185,19 @@ def check(server):
             said.append(f"a busy connection was closed: {error}")
     if status := server.quit():
         said.append(f"SIGQUIT ended it with {status}")
-    print(f"ok {server.name}: idle connections end, busy ones stay" if not said else
-          f"FAILED {server.name}: {'; '.join(said)}", flush=True)
-    return not said
-
-
-# ---- What it costs -------------------------------------------------------------------------------------------------------
-
-
-def drive(server, requests, options):
-    """Requests a second, and the worker's microseconds for each."""
-    before = server.cpu()
-    text = run("ab", "-q", "-n", requests, "-c", 50, *options, f"http://127.0.0.1:{server.port}/", timeout=600)
-    after = server.cpu()
-    if re.search(r"Failed requests: +(\d+)", text)[1] != "0":
-        raise RuntimeError(text)
-    rate = float(re.search(r"Requests per second: +([\d.]+)", text)[1])
-    return rate, (after - before) / requests / 1000
-
-
-def compare(programs, rounds, requests):
-    servers = [Server(name, program) for name, program in programs.items()]
-    print(f"ab -n {requests} -c 50, best of {rounds}, turn by turn:")
-    print(f"{'':32}{'requests/s':>12}{'CPU us/request':>16}")
-    for what, options in (("a connection each", []), ("connections that stay", ["-k"])):
-        best = {}
-        for _ in range(rounds):
-            for server in servers:
-                seen = drive(server, requests, options)
-                old = best.get(server.name, seen)
-                best[server.name] = (max(old[0], seen[0]), min(old[1], seen[1]))
-        for name, (rate, cpu) in best.items():
-            print(f"{what + ', ' + name:32}{rate:>12,.0f}{cpu:>16.1f}", flush=True)
-    for server in servers:
-        server.quit()
+    return said
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("library", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--requests", type=int, default=10000)
-    given = parser.parse_args()
     BUILD.mkdir(exist_ok=True)
     try:
-        programs = {name: build(name, given.library) for name in ("nginx", "chime")}
+        program = build(pathlib.Path(sys.argv[1]))
     except NotHad as error:
         print(f"skipped: Debian's source of nginx cannot be had: {error}")
         sys.exit(1 if os.environ.get("ALL") else 0)
-    if not all([check(Server(name, program)) for name, program in programs.items()]):
-        sys.exit(1)
-    compare(programs, given.rounds, given.requests)
+    if said := check(Server(program)):
+        sys.exit(f"FAILED nginx: {'; '.join(said)}")
+    print("ok nginx with Chime's timers: idle connections end, busy ones stay")
 
 
 main()

@@ -226,7 +226,7 @@ def unpacked(target):
 
 
 def used(target, tree):
-    """By pkg-config, by CMake and by install.sh, with this machine's compiler or a cross compiler and qemu."""
+    """By pkg-config and by install.sh, with this machine's compiler or a cross compiler and qemu."""
     compiler, emulator = COMPILERS[target.platform], RUNNERS.get(target.platform, [])
     for program in (compiler[0], *emulator[:1]):
         if shutil.which(program) is None:
@@ -257,14 +257,6 @@ def used(target, tree):
     run(tree / "install.sh", prefix)  # twice is once
     installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir() or path.is_symlink()}
     expect("lib/libchime.so" in installed and not any(name.endswith(".new") for name in installed), "install.sh")
-    (work / "CMakeLists.txt").write_text((HERE.parent / "Install/CMakeLists.txt").read_text())
-    (work / "count.c").write_text(source.read_text())
-    if target.name == "x86-64":
-        for kind in ("chime", "chime-static"):
-            run("cmake", "-S", work, "-B", work / "build", "-DPROGRAM=count", f"-DKIND={kind}", f"-DCMAKE_PREFIX_PATH={prefix}")
-            run("cmake", "--build", work / "build")
-            runs(work / "build/count")
-            shutil.rmtree(work / "build")
     run(tree / "install.sh", "--uninstall", prefix)
     left = [str(path.relative_to(prefix)) for path in prefix.rglob("*")]
     expect(left in ([], ["share"]), f"install.sh --uninstall leaves {left}")
@@ -273,7 +265,7 @@ def used(target, tree):
     expect("damaged" in run(moved / "install.sh", prefix, status=1), "install.sh takes a release that was changed")
     for path in (plain, prefix, moved):
         shutil.rmtree(path, ignore_errors=True)
-    print(f"ok: {tree.name}: pkg-config, {'CMake, ' if target.name == 'x86-64' else ''}archive, install.sh, moved")
+    print(f"ok: {tree.name}: pkg-config, archive, install.sh, moved")
 
 
 def packages(target):
