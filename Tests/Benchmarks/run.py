@@ -3,7 +3,7 @@
     run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, missed, thread or start.
+--only: create, postpone, expiry, memory, beat, missed or thread.
 --rounds: of every table; without it some have fewer than others.
 --old: a directory with another libchime.so.1: Chime's programs run with that one, too, in rows that are named (old).
     They are the same programs, so that library must have all functions that they use.
@@ -33,10 +33,9 @@ LONGEST_TURN = 150  # seconds; the programs end themselves before
 class Turn:
     """One row of a table: a program to run, and what its runs have printed."""
 
-    def __init__(self, label, command, group, old=None, **details):
-        self.label, self.command, self.group = label, [str(part) for part in command], group
+    def __init__(self, label, command, old=None):
+        self.label, self.command = label, [str(part) for part in command]
         self.old = old  # the directory of the other libchime, for a row that is measured with that one
-        self.details = details  # what the table needs to know of the row
         self.results, self.left_out, self.failed = [], None, None
 
     def take(self):
@@ -98,9 +97,6 @@ def measure(turns, rounds, limit):
 
 # ---- Peers -----------------------------------------------------------------------------------------------------------
 
-CHIME, PEER, BARE, FLOOR = "chime", "peer", "bare", "floor"
-
-
 class Peer:
     """One of build/peer-NAME; with another libchime than it was built with, or not."""
 
@@ -109,14 +105,13 @@ class Peer:
         described = output_of([str(self.program), "describe"], old)
         self.failed = described.get("failed")
         self.version, self.loads = described.get("version", "?"), described.get("loads", [])
-        self.group = {"floor": FLOOR, "nanosleep": BARE}.get(name, CHIME if name.startswith("chime") else PEER)
+        self.is_chime = name.startswith("chime")
         self.label = name.replace("-", " ", 1) + (OLD if old else "")
         self.label += "" if described.get("thread_safe", True) else " *"
 
     def turn(self, load, label=None, **options):
         arguments = [f"{name}={value}" for name, value in options.items()]
-        return Turn(label or self.label, [self.program, load, *arguments], self.group, self.old, load=load,
-                    peer=self.name)
+        return Turn(label or self.label, [self.program, load, *arguments], self.old)
 
 
 def installed(old):
@@ -128,7 +123,7 @@ def installed(old):
             missing.append(line)
         else:
             peers.append(Peer(name))
-            if old and peers[-1].group == CHIME:
+            if old and peers[-1].is_chime:
                 peers.append(Peer(name, old))
     return peers, missing
 
@@ -170,7 +165,7 @@ def expiry_tables(peers, scale):
     for pending, seconds, rounds in scale.expiry:
         turns = []
         for peer in peers:
-            forms = ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.group == CHIME else ((0, ""),)
+            forms = ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.is_chime else ((0, ""),)
             for leeway, form in forms:
                 turns += rows_of([peer], "expiry", label=peer.label + form, pending=pending, seconds=seconds, leeway=leeway)
         measure(turns, scale.fewer_rounds or rounds, scale.end)
@@ -202,62 +197,25 @@ def thread_tables(peers, scale):
     yield tables.threads("threads: create + start + cancel + release", turns)
 
 
-class Start(Turn):
-    """A program that writes the time of its first tick: milliseconds from just before it is started, several times."""
-
-    def run_once(self):
-        program, count = self.command[0], int(self.command[1])
-        try:
-            # First of all once more: then its pages are in memory.
-            return {"ms": [first_tick_ms(program, self.old) for _ in range(count + 1)][1:]}
-        except (OSError, ValueError) as error:
-            return {"failed": str(error)}
-
-
-def first_tick_ms(program, old):
-    reader, writer = os.pipe()
-    begun = time.monotonic_ns()
-    child = os.posix_spawn(program, [program], environment(old),
-                           file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)])
-    os.close(writer)  # a program that does not start ends the read
-    with os.fdopen(reader, "rb") as output:
-        ticked = output.read()
-    if os.waitpid(child, 0)[1] != 0 or len(ticked) != 8:
-        raise ValueError(f"{program} has written no time")
-    return (int.from_bytes(ticked, sys.byteorder) - begun) / 1e6
-
-
-def start_tables(_, scale):
-    labels = {"empty": "C program without a timer", "dlopen": "the same, loads libchime",
-              "dispatch": "libdispatch alone, linked in", "chime-serial": "chime serial", "chime-host": "chime host"}
-    turns = [Start(labels[name], [BUILD / f"first-{name}", scale.starts], name)
-             for name in labels if (BUILD / f"first-{name}").exists()]
-    if scale.old:
-        turns += [Start(turn.label + OLD, turn.command, turn.group, scale.old) for turn in turns
-                  if turn.group in ("dlopen", "chime-serial", "chime-host")]
-    measure(turns, scale.fewer_rounds or 1, scale.end)
-    yield tables.start("load and first tick, from before the program is started", turns)
-
-
 # ---- The whole -------------------------------------------------------------------------------------------------------
 
 class Scale:
     """How much of everything: a full run takes ten minutes at most, unless the machine is busy with other work."""
-    operations, rounds, fewer_rounds, end, old = 200_000, 3, None, 0, None
+    operations, rounds, fewer_rounds, end = 200_000, 3, None, 0
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
-    beats, missed, starts = 100, 0.1, 30
+    beats, missed = 100, 0.1
 
 
 class QuickScale(Scale):
     operations, rounds = 2_000, 1
     pending_create, pending_postpone = (0, 1_000), (1_000,)
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
-    beats, missed, starts = 5, 0.01, 2
+    beats, missed = 5, 0.01
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
-MEASUREMENTS = (thread_tables, beat_tables, missed_tables, start_tables, create_tables, postpone_tables, memory_tables,
+MEASUREMENTS = (thread_tables, beat_tables, missed_tables, create_tables, postpone_tables, memory_tables,
                 expiry_tables)
 
 
@@ -271,11 +229,10 @@ def main():
     options = parser.parse_args()
     scale = QuickScale() if options.quick else Scale()
     scale.rounds, scale.fewer_rounds = options.rounds or scale.rounds, options.rounds
-    scale.old = options.old
     scale.end = time.monotonic() + options.limit
 
     if options.old:
-        check(BUILD / "first-chime-host", options.old)
+        check(BUILD / "peer-chime-shared", options.old)
     peers, missing = installed(options.old)
     described = {peer.name + (OLD if peer.old else ""): peer.version for peer in peers}
     print(f"{scale.rounds} rounds of {scale.operations:,} operations; {os.cpu_count()} processors, "

@@ -1,5 +1,4 @@
 """Tables of what the programs have printed. A table knows which numbers of a row it shows and how it sums up rounds.
-x best: against the best peer, which is neither Chime nor a bare mechanism nor a floor.
 
     tables.py [RESULTS...]     README.md's first table in Markdown, out of build/results.json, of several runs the least
 """
@@ -8,8 +7,6 @@ import math
 import sys
 from pathlib import Path
 from statistics import median
-
-PEER, FLOOR = "peer", "floor"
 
 
 class Table:
@@ -35,8 +32,8 @@ class Table:
         return [f"{self.title}: {turn.label}: {turn.failed}" for turn in self.turns if turn.failed]
 
     def as_dictionary(self):
-        rows = [{"label": turn.label, "group": turn.group, **turn.details, "results": turn.results,
-                 "left_out": turn.left_out, "failed": turn.failed} for turn in self.turns]
+        rows = [{"label": turn.label, "results": turn.results, "left_out": turn.left_out, "failed": turn.failed}
+                for turn in self.turns]
         return {"kind": self.kind, "title": self.title, "rows": rows}
 
 
@@ -64,67 +61,28 @@ def percentile(percent, combine=median, unit=1e3):
     return cell
 
 
-def ratio(number, other):
-    """Against the smallest number among the turns that `other` names for this one; `-` when there is none."""
-    def cell(turn):
-        against = [number(candidate) for candidate in other(turn) if candidate.results]
-        own = number(turn)  # below 0: ticks that were early
-        return f"{own / min(against):.2f}" if against and min(against) > 0 and own > 0 else "-"
-    return cell
-
-
-def smallest(name):
-    return lambda turn: min(values(turn, name))
-
-
-def peers(turns):
-    return lambda _: [turn for turn in turns if turn.group == PEER]
-
-
 def cost(title, turns):
-    def floor(turn):  # the one of the same form: by deadline, by delay, or any deadline
-        return [row for row in turns
-                if row.group == FLOOR and row is not turn and row.details["load"] == turn.details["load"]]
-    return Table("cost", title, "ns for each operation; CPU: of all threads, until the work left to others is done",
-                 turns,
-                 [("min", least("ns")), ("median", middle("ns")), ("CPU", least("cpu_ns")),
-                  ("x best", ratio(smallest("ns"), peers(turns))), ("x floor", ratio(smallest("ns"), floor)),
-                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))])
+    return Table("cost", title, "ns for each operation; CPU: of all threads, until the work left to others is done", turns,
+                 [("min", least("ns")), ("median", middle("ns")), ("CPU", least("cpu_ns"))])
 
 
 def expiry(title, turns):
     return Table("expiry", title, "CPU: ns for each tick, of all threads; late: us, p50 and p99 the rounds' median",
                  turns,
-                 [("CPU", least("cpu_ns", 0)), ("median", middle("cpu_ns", 0)),
-                  ("x best", ratio(smallest("cpu_ns"), peers(turns))), ("wall s", middle("wall_s", 3)),
+                 [("CPU", least("cpu_ns", 0)), ("median", middle("cpu_ns", 0)), ("wall s", middle("wall_s", 3)),
                   ("fired", least("fired", 0)), ("early", most("early", 0)), ("late p50", percentile(50)),
                   ("late p99", percentile(99)), ("late max", percentile(100, max))])
 
 
 def memory(title, turns):
     return Table("memory", title, "bytes of resident memory for each pending timer, its handle included", turns,
-                 [("bytes", least("bytes")), ("x best", ratio(smallest("bytes"), peers(turns)))])
+                 [("bytes", least("bytes"))])
 
 
 def beat(title, turns):
-    bare_of = {"chime-bound": "timerfd", "chime-shared": "timerfd", "chime-precise": "nanosleep",
-               "chime-serial": "dispatch", "chime-concurrent": "dispatch"}
-
-    def never_early(_):
-        return [turn for turn in turns if turn.group == PEER and not any(values(turn, "early"))]
-
-    def p50(turn):
-        return min(quantiles[50] for quantiles in values(turn, "late_ns"))
-
-    def bare(turn):
-        return [row for row in turns if row.details["peer"] == bare_of.get(turn.details["peer"])]
-
-    return Table("beat", title,
-                 "late: us; x best: p50, of those never early; x bare: of the mechanism that the queue stands on",
-                 turns,
+    return Table("beat", title, "late: us", turns,
                  [("p50 min", percentile(50, min)), ("p50", percentile(50)), ("p90", percentile(90)),
-                  ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0)),
-                  ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare))])
+                  ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0))])
 
 
 def missed(title, turns):
@@ -141,12 +99,6 @@ def threads(title, turns):
     return Table("threads", title, "millions of operations a second in all, best round; x: against one thread", turns,
                  [("one", most("one", 2)), ("2, 1 queue", most("shared", 2)), ("x", times("shared")),
                   ("2, 2 queues", most("own", 2)), ("x", times("own"))])
-
-
-def start(title, turns):
-    def ms(choose):
-        return lambda turn: f"{choose(ms for result in turn.results for ms in result['ms']):.2f}"
-    return Table("start", title, "ms", turns, [("min", ms(min)), ("median", ms(median))])
 
 
 # ---- README.md -------------------------------------------------------------------------------------------------------

@@ -281,28 +281,13 @@ class Suites:
         return "GREEN" if green else None
 
 
+# What a line of a log names as red: a test, a case, a scenario.
+RED = re.compile(r"FAILED (\S+:|\S+ \S+|\S+)|✘ Test (\w+)\(|.{0,40}?\bRED ([^:]{1,70})|(\w+ \w+) \d+: |\*\*\* (hangs)")
+
+
 def reds(log):
-    """What a log names as red: tests, cases, scenarios."""
-    found = []
-    for line in log.read_text(errors="replace").split("\n"):
-        words = line.split()
-        if line.startswith("FAILED ") and len(words) > 1:
-            name = " ".join(words[1:2] if words[1].endswith(":") else words[1:3]).rstrip(":")
-        elif line.startswith("✘ Test ") and "(" in line:
-            name = line[7:].split("(")[0]
-        elif line.startswith("RED ") or " RED " in line[:40]:
-            name = line.split("RED ", 1)[1].split(":")[0][:70]
-        elif re.match(r"\w+ \w+ \d+: ", line):
-            name = " ".join(words[:2])
-        elif "hangs" in line and line.startswith("***"):
-            name = "hangs"
-        elif "does not end" in line or "takes longer" in line:
-            name = "hangs"
-        else:
-            continue
-        if name not in found:
-            found.append(name)
-    return found
+    found = [match[match.lastindex].rstrip(":") for line in log.read_text(errors="replace").split("\n") if (match := RED.match(line))]
+    return list(dict.fromkeys(found))
 
 
 FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
@@ -380,10 +365,9 @@ def main():
                     print(f"{mutation.name}: {seen}", flush=True)
                     bad.append(mutation.name)
             builds.result()
-    missing = [mutation.name for mutation in table.ALL if result_of(mutation) is None]
-    green = [mutation.name for mutation in table.ALL if (result_of(mutation) or "").startswith("GREEN")]
-    print(f"{len(table.ALL) - len(missing) - len(green)} of {len(table.ALL)} are red; green: {' '.join(green) or 'none'}; without a"
-          f" result: {' '.join(missing) or 'none'}")
+    said = {mutation.name: result_of(mutation) or "" for mutation in table.ALL}
+    green = [name for name, seen in said.items() if seen.startswith("GREEN")]
+    print(f"{sum(seen.startswith('red') for seen in said.values())} of {len(said)} are red; green: {' '.join(green) or 'none'}")
     return 1 if bad or green else 0
 
 

@@ -1,7 +1,5 @@
-"""Compares the functions of chime.h and chime_run_loop.h with what each wrapper calls.
-
-    functions.py          fails if a function is neither called by a wrapper nor in its list of those left out
-    functions.py test     that this notices what it is for
+"""Compares the functions of chime.h and chime_run_loop.h with what each wrapper calls: fails if a function is neither called
+by a wrapper nor in its list of those left out.
 
 The lists are Sources/Bindings/LANGUAGE/left_out.txt and, for chime.hpp, include/left_out.txt: a function and the reason, a
 line each. Comments begin with #. A function that is called after all, that the headers do not have, or without a reason, is
@@ -70,25 +68,4 @@ def compare():
     return not found
 
 
-def test():
-    declared, used = {"chime_a", "chime_b", "chime_c"}, {"chime_a"}
-    lines = ["# why", "", "chime_b  has no use here", "chime_c  has no use here"]
-    cases = [
-        (lines, ""),
-        (lines[:3], "chime_c is neither called nor left out"),
-        (lines + ["chime_d  has no use here"], "chime_d is left out, and in no header"),
-        (lines + ["chime_a  has no use here"], "chime_a is left out, and called"),
-        (lines[:3] + ["chime_c"], "chime_c is left out without a reason"),
-        (lines + lines[-1:], "chime_c is left out twice"),
-    ]
-    for case, expected in cases:
-        found = list(faults("language", declared, used, case))
-        assert len(found) == (expected != "") and expected in "".join(found), (case, found)
-    text = "// chime_a(1)\nC.chime_b(1)\nf(chime_c, 2)\npub fn chime_d(x)\n chime_e\n"
-    assert called(without_comments(text, ".go")) == {"chime_b", "chime_c"}
-    assert "chime_timer_restart_after" in functions() and "chime_run_loop_run" in functions()
-    print("ok: the comparison notices what it is for")
-    return True
-
-
-sys.exit(not (test() if sys.argv[1:] == ["test"] else compare()))
+sys.exit(not compare())

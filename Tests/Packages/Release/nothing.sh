@@ -1,13 +1,13 @@
 #!/bin/sh
-# From nothing to a running C program: the front page's tick.c, in a Debian with gcc, pkg-config and CMake, and nothing of
-# Swift. Each way is three commands.
+# From nothing to a running C program: the front page's tick.c, in the oldest Debian that libchime is for, with gcc and
+# pkg-config, and nothing of Swift. (.ci/written.py does what all pages say, in a newer one.)
 #     nothing.sh DIST SUITE MIRROR
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dist=$1
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mmdebstrap --quiet --variant=essential --skip=check/canmount,chroot/mount --include=gcc,libc6-dev,pkg-config,cmake,make \
+mmdebstrap --quiet --variant=essential --skip=check/canmount,chroot/mount --include=gcc,libc6-dev,pkg-config \
   "$2" "$root" "$3"
 home=$root/home/chime
 mkdir -p "$root/release" "$home"
@@ -18,15 +18,6 @@ release=$(basename "$dist"/chime-*-linux-x86_64.tar.gz .tar.gz)
 # README.md's first program, and what it prints.
 awk '/^```/ { if (inside) exit; inside = $0 == "```c"; next } inside' "$here/../../../README.md" >"$home/tick.c"
 awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$here/../../../README.md" >"$home/expected.txt"
-cat >"$home/CMakeLists.txt" <<'END'
-cmake_minimum_required(VERSION 3.13)
-project(tick C)
-find_package(Chime REQUIRED COMPONENTS static)
-add_executable(shared tick.c)
-target_link_libraries(shared PRIVATE Chime::chime)
-add_executable(static tick.c)
-target_link_libraries(static PRIVATE Chime::chime-static)
-END
 
 inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/chime chroot "$root" sh -ec "cd /home/chime; $1"; }
 files() {
@@ -55,14 +46,7 @@ prints "packages, three commands" '
   dpkg -i /release/libchime1_*_amd64.deb /release/libchime-dev_*_amd64.deb >dpkg.txt
   cc tick.c -lchime -o tick
   ./tick'
-prints "packages, by pkg-config" 'cc tick.c $(pkg-config --cflags --libs chime) -o tick; ./tick'
-prints "packages, the archive by pkg-config" '
-  cc tick.c $(pkg-config --cflags --libs chime-static) -o tick
-  if ldd tick | grep libchime; then exit 1; fi
-  ./tick'
-prints "packages, by CMake, shared" 'cmake -S . -B build >cmake.txt; cmake --build build >>cmake.txt; build/shared'
-prints "packages, by CMake, static" 'build/static'
 inside 'dpkg --purge libchime-dev libchime1 >dpkg.txt'
 after=$(files)
 [ "$before" = "$after" ] || { echo "FAILED: what the packages leave behind differs"; exit 1; }
-prints "packages removed: nothing is left, and a program with the archive runs" 'build/static'
+echo "ok: packages removed: nothing is left"
