@@ -11,20 +11,20 @@ extension Scenario {
       ("postpone", { TimerRef.postpone($0, until: Scheduler.start + 11 * second) }),
     ] as [(String, (UInt64) -> Status)]).map { name, late in
       Scenario("a stale \(name) while its slot is used again", preemptions: 1) { world in
-        Seam.generationMask = 0xF
         let queue = world.queue(.virtual)
         let timer = world.timer(queue, after: 10 * second, finalizer: false)
         let id = timer.id
         var last = timer
         world.thread(calls: name) { late(id) }
         world.thread("churn") {
-          _ = TimerRef.release(id)
-          // After eight timers in one slot its generation is what it was.
-          for _ in 0..<8 {
-            if last !== timer { _ = last.ref?.release() }
+          // The first gives the thread slots of its own, behind which the released one is used again.
+          for number in 0..<100 {
+            if number == 1 { _ = TimerRef.release(id) }
+            if number > 0 { _ = TimerRef.release(last.id) }
             last = TimerLog(world, queue, nil)
             last.hasFinalizer = false
             world.expect(last.create(10 * second) == .ok, "create failed")
+            if last.ref?.slot.index == timer.ref?.slot.index { return }
           }
         }
         world.race()
@@ -43,26 +43,59 @@ extension Scenario {
         world.expect(
           other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
       },
-      Scenario("a creation on a queue that ends while its control block is used again", preemptions: 2) { world in
-        let queue = world.queue(.host)
-        var other: Queue?
-        let first = world.log(queue, finalizer: false)
-        let late = world.log(queue, finalizer: false)
-        world.thread("late") {
-          // So that the next one is the short form, on a slot that is in the inbox.
-          world.call("create") { first.create(millisecond) }
-          world.call("release", on: first) { $0.release() }
-          world.call("create") { late.create(0) }
+      Scenario("a release that is held up beside its queue's last pass and the next queue") { world in
+        let queue = world.queue(.precise)
+        var timer: TimerLog?
+        world.thread("releaser", heldUpUntil: Scheduler.start + millisecond, within: 16) {
+          _ = world.call("release") { QueueCore.release(queue.id) }
         }
-        world.thread("ender") {
-          other = world.replace(queue, by: .host)
-          world.call("process") { other?.drive() }
+        world.thread("another") {
+          // Its pass may be the one that ends the queue.
+          _ = world.call("async") { QueueCore.async(queue.id, ContextFunction { _ in }, .none, nil) }
+          while !queue.core.closing.isOver { world.scheduler.giveWay(1) }
+          timer = world.timer(world.queue(.virtual), after: second)
         }
         world.race()
-        _ = other?.drive()
-        world.expect(late.ticks == 0 && late.ref?.state == nil, "a timer of a queue that has ended lives on another")
+        world.expect(timer?.ref?.state == .running, "the release of a queue has released a timer of the next one")
       },
     ]
+
+  static let creations: [Scenario] = ([nil, 0] as [Int64?]).map { delay in
+    Scenario(
+      "\(delay == nil ? "an idle" : "a direct") creation on a queue that ends while its control block is used again",
+      preemptions: 2
+    ) { world in
+      let queue = world.queue(.host)
+      var other: Queue?
+      let late = world.log(queue, finalizer: false)
+      // So that the next one is the short form, on a slot that was used before and is in the inbox.
+      for _ in 0...ThreadCache.filled {
+        let first = world.log(queue, finalizer: false)
+        _ = first.create(millisecond)
+        _ = first.ref?.release()
+      }
+      world.thread("ender") {
+        other = world.replace(queue, by: .host)
+        world.call("process") { other?.drive() }
+      }
+      world.race { _ = world.call("create") { late.create(delay) } }
+      _ = other?.drive()
+      world.expect(late.ticks == 0 && late.ref?.state == nil, "a timer of a queue that has ended lives on another")
+    }
+  }
+
+  /// A claim, or the end of its callback, beside what ends the timer (P4).
+  static let claims: [Scenario] = [
+    ("cancel", { $0.cancel() }),
+    ("release", { $0.release() }),
+  ].map { (name: String, end: @escaping (TimerRef) -> Status) in
+    Scenario("a tick beside \(name)", preemptions: 2) { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 10)
+      world.thread(calls: "advance") { queue.drive(Scheduler.start + 20) }
+      world.thread(calls: name, on: timer) { ref in timer.stopping { end(ref) } }
+    }
+  }
 
   // MARK: The end of a queue
 

@@ -34,12 +34,13 @@ extension Scenario {
             "a timer whose target has gone was not cancelled")
           world.expect(counted.ends == 1, "\(counted.ends) destructors of a target")
         },
-        Scenario("a timer that releases itself beside cancel, \(kind.rawValue)") { world in
+        Scenario("a timer that releases itself beside cancel and restart, \(kind.rawValue)") { world in
           let queue = world.queue(kind)
           let timer = world.log(queue)
           timer.releasesItself = true
           _ = timer.create(millisecond)
           world.thread(calls: "cancel", on: timer) { ref in timer.stopping { ref.cancel() } }
+          world.thread(calls: "restart", on: timer) { ref in timer.starting { ref.restart(Schedule(first: 0)) } }
           world.thread("driver") { drive(world, queue) }
         },
         Scenario("named handlers beside a tick, \(kind.rawValue)") { world in

@@ -3,7 +3,7 @@
 /// A scenario or more for each row of Protocols.md.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects + wallClock + runLoops + standing + pool
+    queries + ends + rings + claims + stale + creations + closing + objects + wallClock + runLoops + standing + pool
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
@@ -263,10 +263,12 @@ extension Scenario {
       ("reschedule to now", { $0.reschedule(Schedule(first: 0)) }),
       ("postpone to never", { TimerRef.postpone($0.id, until: .max) }),
     ] as [(String, (TimerRef) -> Status)]).map { name, end in
-      runScenario("\(name) ends run", preemptions: name == "cancel" ? 1 : 0) { world, queue in
+      runScenario("\(name) ends run", preemptions: name.hasPrefix("cancel") ? 1 : 0) { world, queue in
         // Without a finalizer one compare-and-swap ends it.
         let isPlain = name.hasPrefix("cancel") || name.hasPrefix("release")
         let timer = world.timer(queue, after: 10 * second, finalizer: !isPlain)
+        // So that no pass changes the word, which would have the compare-and-swap fail.
+        if isPlain { _ = queue.drive() }
         world.thread(calls: name, on: timer, end)
       }
     } + [
@@ -371,11 +373,18 @@ extension Scenario {
         world.expect(second.ticks == 1, "the second handler was not called")
       },
       Scenario("cancel_and_wait of one callback by two threads") { world in
-        let timer = world.timer(world.queue(.precise), after: 1, every: millisecond)
+        let timer = world.timer(world.queue(.precise), after: 1, every: millisecond) { _ in
+          world.sleep(until: Scheduler.start + millisecond / 2)
+        }
         for _ in 0..<2 {
           world.thread(calls: "cancel_and_wait", on: timer) { ref in
             timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
           }
+        }
+        // As the pool does when it has no thread for a queue.
+        world.thread("waker") {
+          world.sleep(until: Scheduler.start + millisecond / 4)
+          world.call("wakeAll") { WaitRegistry.wakeAll() }
         }
       },
       Scenario("sync beside the end of its queue") { world in
