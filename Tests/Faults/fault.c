@@ -109,8 +109,10 @@ fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
   return end;
 }
 
-void fault_in_a_child(void (*child)(void)) {
-  pid_t pid = fork();
+void fault_in_a_child(void (*child)(void)) { fault_in_a_child_by(fork, child); }
+
+void fault_in_a_child_by(pid_t (*way)(void), void (*child)(void)) {
+  pid_t pid = way();
   if (pid == 0) {
     child();
     fault_leave();

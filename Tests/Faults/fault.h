@@ -14,6 +14,7 @@
 #endif
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "basics.h"
 
@@ -63,6 +64,8 @@ void fault_return(int status);
 
 /** Runs `child` in a process forked from this one, which is ended after PATIENCE, and expects it to end well. */
 void fault_in_a_child(void (*child)(void));
+/** The same, of a process that `way` makes as fork does. */
+void fault_in_a_child_by(pid_t (*way)(void), void (*child)(void));
 
 /* ---- Expectations: they print file and line and go on; the case has failed then ------------------------------- */
 

@@ -18,8 +18,6 @@ static int ticks;
 
 /* ---- Ways to fork ---------------------------------------------------------------------------------------------------- */
 
-static pid_t by_fork(void) { return fork(); }
-
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
 static pid_t by_underscore_fork(void) { return _Fork(); }
 #else
@@ -38,24 +36,8 @@ static pid_t by_clone(void) {
 #endif
 }
 
-static const struct {
-  const char *name;
-  pid_t (*make)(void);
-} ways[] = {{"fork", by_fork}, {"_Fork", by_underscore_fork}, {"clone", by_clone}};
+static pid_t (*const ways[])(void) = {fork, by_underscore_fork, by_clone};
 enum { WAYS = sizeof ways / sizeof ways[0] };
-
-static void in_a_child(int way, void (*child)(void)) {
-  int status = -1;
-  pid_t pid = ways[way].make();
-  if (pid == 0) {
-    alarm(PATIENCE / CHIME_SECOND);
-    child();
-    fault_leave();
-  }
-  REQUIRE(pid > 0);
-  EXPECT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_EQ(status, 0);
-}
 
 /* The pool rests: no thread of it is in the allocator, whose locks a child without handlers does not free. */
 static void make_queue(void) {
@@ -99,7 +81,7 @@ static void child(void) {
 /* Also where the first call that the child makes is the reinitialisation. */
 CASES(a_child_is_noticed, argument, 0, 2 * WAYS - 1) {
   make_queue();
-  in_a_child(argument / 2, argument % 2 ? expect_works_anew : child);
+  fault_in_a_child_by(ways[argument / 2], argument % 2 ? expect_works_anew : child);
   expect_parent_unharmed();
 }
 
@@ -108,21 +90,21 @@ CASES(a_child_is_noticed, argument, 0, 2 * WAYS - 1) {
 static int way_again;
 
 static void child_that_forks(void) {
-  in_a_child(way_again, child);
+  fault_in_a_child_by(ways[way_again], child);
   expect_works_anew();
 }
 
 static void child_that_works_and_forks(void) {
   expect_works_anew();
   make_queue();
-  in_a_child(way_again, child);
+  fault_in_a_child_by(ways[way_again], child);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 CASES(a_childs_child_is_noticed, argument, 0, 2 * WAYS - 1) {
   way_again = argument / 2;
   make_queue();
-  in_a_child(way_again, argument % 2 ? child_that_works_and_forks : child_that_forks);
+  fault_in_a_child_by(ways[way_again], argument % 2 ? child_that_works_and_forks : child_that_forks);
   expect_parent_unharmed();
 }
 
@@ -148,7 +130,7 @@ CASES(a_handler_before_chimes_looks, argument, 0, 1) {
   REQUIRE_OK(pthread_atfork(NULL, NULL, host_child_handler));
   make_queue();
   handlers_work = argument ? child : expect_forked;
-  in_a_child(0, argument ? child_after_its_handler : child);
+  fault_in_a_child(argument ? child_after_its_handler : child);
   expect_parent_unharmed();
 }
 

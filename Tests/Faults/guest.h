@@ -26,6 +26,9 @@ void guest_become_realtime(int priority);
 /** Runs a case in a process that has one processor from its beginning, whatever Chime's threads inherit. */
 void guest_run_on_one_processor(const char *name, int argument);
 
+/** A handler that counts and starts its timer again. */
+void guest_tick_again(const chime_tick *tick, void *count);
+
 /** From now on the kernel refuses this call with this error, to every thread and for good; skipped where it does not. */
 void guest_refuse(long call, int error);
 

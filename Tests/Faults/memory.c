@@ -37,18 +37,16 @@ static int fill(chime_queue_t queue, int from) {
 
 /*
  * Timers until there is no room, within 64 KiB, 128, and so on more than the process has; releasing half of them makes room
- * for as many; all that are left tick, on a virtual queue within the limit, too. (Threads of libdispatch that fire would ask
- * for memory that a limit denies them: there the limit has gone.)
+ * for as many; all that are left tick, on a virtual queue within the limit, too; a new thread of another might ask for memory.
  */
 CASES(limit, argument, 0, LIMITS - 1) {
   int where = argument / STEPS, room_kib = 64 << argument % STEPS;
   chime_queue_t queue;
   int count, released, again, i;
-  if (where == SERIAL && argument % STEPS > 2) fault_skip("libdispatch needs the room");
   if (where != SERIAL && where != PRECISE && where != HOST && where != VIRTUAL) fault_skip("as others");
   queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_after(queue, 0, count_tick, &ticks, NULL, NULL));
-  EXPECT(place_await(where, queue, &ticks, 1)); /* what libdispatch needs at first, it has */
+  EXPECT(place_await(where, queue, &ticks, 1)); /* what is needed at first is there */
   limit_to(mapped_kib() + room_kib);
   count = fill(queue, 0);
   released = count / 2;

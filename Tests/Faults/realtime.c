@@ -83,11 +83,6 @@ static void *burst_in_between(void *unused) {
   return unused;
 }
 
-static void again(const chime_tick *tick, void *context) {
-  count_tick(tick, context);
-  chime_timer_restart(tick->timer, NULL);
-}
-
 static void *call_at_high_priority(void *queue) {
   unsigned seed = 1;
   int i;
@@ -115,7 +110,8 @@ CASES(a_call_on_this_processor, where, 1, 0) {
     chime_timer_t timer;
     queues[i] = place_queue(i == BUSY ? where : SERIAL, NULL);
     if (i == BUSY) break;
-    REQUIRE_OK(chime_timer_create(queues[i], &TIMER_OPTIONS(.handler = again, .context = &busy_ticks), &timer));
+    REQUIRE_OK(
+        chime_timer_create(queues[i], &TIMER_OPTIONS(.handler = guest_tick_again, .context = &busy_ticks), &timer));
     REQUIRE_OK(chime_timer_activate(timer, AFTER(0)));
   }
   between = spawn(burst_in_between, NULL);
