@@ -39,6 +39,7 @@ static void owe_callback(timer *t, int is_armed) {
 static void new_generation(model *m, timer *t) {
   t->generation_changed = 1;
   m->fire_dropped |= t->fire_pending;
+  t->has_stale_turn |= t->fire_pending;
   t->fire_pending = 0;
   t->rearms = 0;
 }
@@ -178,7 +179,11 @@ statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) 
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
   if (t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t)) {
-    int64_t left = delay_ns >= 0 ? delay_ns : saturating_difference(point_ns, m->now);
+    int64_t left = delay_ns >= 0           ? delay_ns
+                   : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
+                                           : saturating_difference(point_ns, m->now);
+    /* The grid moves, and what was missed on the old one is not counted. */
+    if (left > t->deadline || delay_ns == t->deadline) t->carried = 0;
     if (left > t->deadline) t->deadline = left;
   } else if (point_ns > t->deadline) {
     t->deadline = point_ns;

@@ -57,6 +57,7 @@ typedef struct timer {
   uint64_t place;      /* in the order of activation; 0: never activated */
   int fire_pending;
   int64_t fire_time;
+  int has_stale_turn; /* OPEN: of an extra tick that was dropped; a callback that is owed since may come then */
   unsigned callbacks; /* ARMED and CANCELLED that are owed; they alternate when there are handlers for both */
   int next_is_armed;
 

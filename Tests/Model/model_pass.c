@@ -82,10 +82,15 @@ static void collect_after_functions(model *m) {
   memcpy(before, m->turns, sizeof before);
   collect(m);
   m->collected = 1;
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    int has_turn = t->callbacks == 0 || is_due(t, m->reading);
+    if (!t->released && t->fire_pending && !has_turn) add_turn(m, t, TURN_FIRED, t->fire_time, 1);
+  }
   for (turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
     int had = 0;
     for (int j = 0; j < count; j += 1) {
-      had |= before[j].timer == one->timer && (before[j].kind == TURN_DUE) == (one->kind == TURN_DUE);
+      had |= before[j].timer == one->timer && before[j].place == one->place &&
+             (before[j].kind == TURN_DUE) == (one->kind == TURN_DUE);
     }
     one->is_optional |= !had;
   }
@@ -145,8 +150,11 @@ static void functions_come_first(model *m, const char *what) {
   if (!m->collected) collect_after_functions(m);
 }
 
-/** Whether two turns may change places: equal in time, and one has no place among activations. */
-static int order_is_open(const turn *a, const turn *b) { return a->key == b->key && (a->place == 0 || b->place == 0); }
+/* Whether the later of two turns may be first: equal in time, and one has no place among activations; or by a stale turn. */
+static int order_is_open(const turn *a, const turn *b, int kind) {
+  if (b->timer->has_stale_turn && (kind == CHIME_TICK_ARMED || kind == CHIME_TICK_CANCELLED)) return 1;
+  return a->key == b->key && (a->place == 0 || b->place == 0);
+}
 
 /* A tick within its leeway in a pass that time has jumped in, or a callback in its place: it may as well have come in
  * the next pass. */
@@ -174,7 +182,7 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
         }
         for (int i = m->turn_next + 1; i < m->turn_count; i += 1) {
           turn later = m->turns[i];
-          if (later.timer != t || delivery(m, &later) != kind || !order_is_open(next, &later)) continue;
+          if (later.timer != t || delivery(m, &later) != kind || !order_is_open(next, &later, kind)) continue;
           memmove(&m->turns[m->turn_next + 1], next, (size_t)(i - m->turn_next) * sizeof later);
           m->turns[m->turn_next] = later;
           m->turn_next += 1;
@@ -231,6 +239,7 @@ void model_advance_ended(model *m, chime_status status) {
   m->advancing = 0;
   m->in_pass = 0;
   m->fire_dropped = 0;
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) t->has_stale_turn = 0;
 }
 
 /* ---- Ticks ------------------------------------------------------------------------------------------------------- */

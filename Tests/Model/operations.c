@@ -17,13 +17,16 @@ static const struct {
   int takes;
 } table[KINDS] = {OPERATIONS(ROW)};
 
+#define PLUS(kind, weight, function, takes) +weight
+enum { WEIGHTS = 0 OPERATIONS(PLUS) };
+
 static operation_kind take_kind(bytes *input) {
-  int code = take_byte(input) % 64, kind = 0;
+  int code = take_byte(input) % WEIGHTS, kind = 0;
   while (code >= table[kind].weight) code -= table[kind++].weight;
   return (operation_kind)kind;
 }
 
-int is_on_a_timer(operation_kind kind) { return kind == CHURN || (kind >= ACTIVATE && kind <= REMOVE_HANDLER); }
+int is_on_a_timer(operation_kind kind) { return kind >= ACTIVATE && kind <= REMOVE_HANDLER; }
 
 void make_call(const operation *o, timer *t) { table[o->kind].make(o, t); }
 

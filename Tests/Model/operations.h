@@ -4,28 +4,26 @@
 
 #include "input.h"
 
-/* What the input may ask for: a word for the kind, how often in 64 it is meant, the function that makes the call
+/* What the input may ask for: a word for the kind, how often it is meant beside the others, the function that makes the call
  * (lockstep.h), and what else it takes from the input. */
 #define OPERATIONS(O) \
   O(CREATE, 2, create, TAKES_FLAGS | TAKES_OTHER) \
-  O(CHURN, 1, churn, TAKES_AMOUNT) /* moves a timer earlier a thousand times */ \
   O(START, 5, create, TAKES_FLAGS | TAKES_OTHER | TAKES_SCHEDULE) \
   O(AFTER, 2, create, TAKES_FLAGS | TAKES_AMOUNT) \
   O(EVERY, 2, create, TAKES_FLAGS | TAKES_AMOUNT) \
   O(ACTIVATE, 4, call_with_schedule, MAY_TAKE_SCHEDULE) \
   O(RESTART, 4, call_with_schedule, MAY_TAKE_SCHEDULE) \
   O(RESTART_AFTER, 2, restart_first, TAKES_AMOUNT) \
-  O(RESTART_UNTIL, 1, restart_first, TAKES_DEADLINE) \
+  O(RESTART_UNTIL, 2, restart_first, TAKES_DEADLINE) \
   O(RESCHEDULE, 3, call_with_schedule, MAY_TAKE_SCHEDULE) \
   O(SUSPEND, 3, call_timer, 0) \
   O(RESUME, 3, call_timer, 0) \
   O(POSTPONE, 2, postpone, TAKES_AMOUNT) \
-  O(POSTPONE_UNTIL, 1, postpone, TAKES_DEADLINE) \
+  O(POSTPONE_UNTIL, 2, postpone, TAKES_DEADLINE) \
   O(FIRE, 3, call_timer, 0) \
   O(CANCEL, 2, call_timer, 0) \
   O(CANCEL_AND_WAIT, 1, cancel_and_wait, TAKES_AMOUNT) \
   O(RELEASE, 3, call_timer, 0) \
-  O(CHECK_GENERATION, 1, check_generation, TAKES_OTHER) \
   O(ADD_HANDLER, 2, add_handler, TAKES_OTHER) \
   O(REMOVE_HANDLER, 1, remove_handler, TAKES_OTHER) \
   O(ADVANCE, 5, call_advance, TAKES_AMOUNT) \
@@ -34,9 +32,8 @@
   O(SCRIPT, 5, add_script, 0) \
   O(TARGET_CREATE, 1, call_target, 0) \
   O(TARGET_RETAIN, 1, call_target, 0) \
-  O(TARGET_RELEASE, 1, call_target, 0) \
+  O(TARGET_RELEASE, 2, call_target, 0) \
   O(ASYNC, 1, call_async, 0) \
-  O(SYNC, 1, call_sync, 0) \
   O(END_QUEUE, 1, end_queue, 0)
 
 #define KIND(kind, weight, function, takes) kind,

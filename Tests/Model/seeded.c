@@ -16,10 +16,8 @@
 enum { LONGEST = 3000 };
 
 static struct run {
-  uint64_t state;
-  int64_t calls, made;
-  uint8_t input[LONGEST];
-  size_t length;
+  uint64_t seed;
+  int64_t input, calls;
   char *message;
   size_t capacity;
   int differs;
@@ -33,55 +31,30 @@ static uint64_t next_random(uint64_t *state) {
   return z ^ z >> 31;
 }
 
+/* The queue's other callbacks may still come while the thread ends, and differ as well: the first difference counts. */
 static void end_this_thread(const char *difference) {
-  struct run *r = &run;
-  int length = snprintf(r->message, r->capacity, "%s; input ", difference);
-  for (size_t i = 0; i < r->length && length >= 0 && (size_t)length + 3 < r->capacity; i += 1) {
-    length += snprintf(r->message + length, r->capacity - (size_t)length, "%02x", r->input[i]);
-  }
+  if (run.message[0] == 0) snprintf(run.message, run.capacity, "input %" PRId64 ": %s", run.input, difference);
   pthread_exit(NULL);
 }
 
-static void *try_random_inputs(void *context) {
-  struct run *r = context;
-  while (r->made < r->calls) {
+static void *try_random_inputs(void *none) {
+  static uint8_t bytes[LONGEST];
+  for (int64_t made = 0; made < run.calls; made += the.calls, run.input += 1) {
+    uint64_t state = run.seed << 32 ^ (uint64_t)run.input;
     /* Many short ones, some long ones. */
-    r->length = 20 + next_random(&r->state) % (next_random(&r->state) % 4 == 0 ? LONGEST - 20 : 280);
-    for (size_t i = 0; i < r->length; i += 1) r->input[i] = (uint8_t)(next_random(&r->state) >> 56);
-    try_input(r->input, r->length);
-    r->made += the.calls;
+    size_t length = 20 + next_random(&state) % (next_random(&state) % 4 == 0 ? LONGEST - 20 : 280);
+    for (size_t i = 0; i < length; i += 1) bytes[i] = (uint8_t)(next_random(&state) >> 56);
+    try_input(bytes, length);
   }
-  r->differs = 0;
-  return NULL;
-}
-
-static void *try_one_input(void *context) {
-  try_input(run.input, run.length);
   run.differs = 0;
   return NULL;
 }
 
-static int differs_on_a_thread(void *(*body)(void *), char *message, size_t capacity) {
+int chime_model_run(uint64_t seed, int64_t input, int64_t calls, char *message, size_t capacity) {
   pthread_t thread;
-  run.message = message;
-  run.capacity = capacity;
-  run.differs = 1;
-  if (capacity > 0) message[0] = 0;
+  run = (struct run){seed, input, calls, message, capacity, 1};
+  message[0] = 0;
   on_difference = end_this_thread;
-  if (pthread_create(&thread, NULL, body, &run) == 0) pthread_join(thread, NULL);
+  if (pthread_create(&thread, NULL, try_random_inputs, NULL) == 0) pthread_join(thread, NULL);
   return run.differs;
-}
-
-int chime_model_run(uint64_t seed, int64_t calls, char *message, size_t capacity) {
-  run = (struct run){.state = seed, .calls = calls};
-  return differs_on_a_thread(try_random_inputs, message, capacity);
-}
-
-int chime_model_try(const char *input, char *message, size_t capacity) {
-  unsigned byte;
-  run = (struct run){.state = 0};
-  while (run.length < LONGEST && sscanf(input + 2 * run.length, "%2x", &byte) == 1) {
-    run.input[run.length++] = (uint8_t)byte;
-  }
-  return differs_on_a_thread(try_one_input, message, capacity);
 }

@@ -144,19 +144,6 @@ void postpone(const operation *o, timer *t) {
   expect_status("postpone", chime_timer_postpone(t->id, amount), permitted);
 }
 
-/** Leaves so many stale entries behind that the library has to clean up. */
-void churn(const operation *o, timer *t) {
-  int64_t step = o->amount_ns > 0 && o->amount_ns < INT64_C(1) << 50 ? o->amount_ns : 1;
-  chime_schedule s = CHIME_SCHEDULE_INIT;
-  int64_t next;
-  the.calls += MOST_CALLS / 4;
-  for (int64_t i = 1100; i > 0; i -= 1) {
-    s.first_ns = i * step;
-    expect_status("reschedule", chime_timer_reschedule(t->id, &s), model_reschedule(M, t, &s));
-    (void)chime_queue_next_deadline(the.queue, &next);
-  }
-}
-
 void cancel_and_wait(const operation *o, timer *t) {
   statuses permitted = STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (o->amount_ns < 0) {
@@ -205,18 +192,6 @@ void remove_handler(const operation *o, timer *t) {
   }
   trace("    key %d", key);
   expect_status("remove_handler", chime_timer_remove_handler(t->id, keys[key]), permitted);
-}
-
-void check_generation(const operation *o, timer *t) {
-  statuses permitted = t->generation_changed ? STATUS(CHIME_IGNORED) : STATUS(CHIME_OK);
-  uint64_t generation = t->generation;
-  if (generation == NO_GENERATION) return;
-  if ((o->other & 1) != 0) {
-    generation += UINT64_C(1) << (24 + o->other % 40);
-    permitted = STATUS(CHIME_IGNORED);
-  }
-  if (t->released) permitted = STATUS(CHIME_ERROR_INVALID_HANDLE);
-  expect_status("check_generation", chime_timer_check_generation(t->id, generation), permitted);
 }
 
 static const struct {

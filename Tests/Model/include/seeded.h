@@ -6,13 +6,10 @@
 #include <stdint.h>
 
 /**
- * Makes inputs from the seed and tries them (calls.c), until so many calls have been made. Returns 0 when the queue did
- * what the model says; otherwise 1, with the difference and the input, in hexadecimal for chime_model_try, in `message`. One
- * thread at a time; waits.
+ * Makes inputs from the seed, from that number on, and tries them (calls.c), until so many calls have been made. Returns 0 when
+ * the queue did what the model says; otherwise 1, with the input's number and the difference in `message`. One thread at a
+ * time; waits.
  */
-int chime_model_run(uint64_t seed, int64_t calls, char *message, size_t capacity);
-
-/** The same with one input, in hexadecimal. */
-int chime_model_try(const char *input, char *message, size_t capacity);
+int chime_model_run(uint64_t seed, int64_t input, int64_t calls, char *message, size_t capacity);
 
 #endif /* CHIME_MODEL_SEEDED_H */
