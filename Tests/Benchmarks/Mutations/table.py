@@ -98,7 +98,7 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
          ("Basics/Transition.swift", "case .activate: self = state.isAtRest« || BROKEN && state == .suspended» ?"),
-         C("the_row_of_suspended"), W("TransitionTests"), M())
+         C("the_row_of_suspended"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
          ("Basics/Transition.swift", "case .resume: self = state == .suspended« || BROKEN && state == .running» ?"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
@@ -508,12 +508,12 @@ mutation("machine-stale-tick", "7", "TimerMachine.claim", "a delivery is a tick,
          (MACHINE, "guard «BROKEN || »shared.due <= now else {"), W("theSourceIsTold"))
 mutation("machine-stale-state", "7", "TimerMachine.claim", "a delivery is a tick, due or not, of a timer that does not run, too",
          [(MACHINE, "guard «BROKEN || »shared.state == .running, let plan = shared.plan else {"),
-          (MACHINE, "guard «BROKEN || »shared.due <= now else {")], W("theSourceIsTold"), W("noTickStartsAfterTheCallReturned"))
+          (MACHINE, "guard «BROKEN || »shared.due <= now else {")], W("theSourceIsTold"))
 mutation("machine-overlap", "6", "TimerMachine.claim", "a tick does not wait for the handler that runs",
          (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.scheduleWaits"), W("aRestartWaitsForTheEarlierHandler"))
 mutation("machine-extra-overlaps", "6", "TimerMachine.claim", "an extra tick does not wait for the handler that runs",
          (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.extraWaits"),
-         W("threadsAtRandomNeverOverlap", "aRestartWaitsForTheEarlierHandler"))
+         W("aRestartWaitsForTheEarlierHandler"))
 mutation("machine-keeps-handler", "8", "TimerMachine.step", "cancel keeps the handler",
          (MACHINE, "      «if !BROKEN { »shared.handler = nil« }»\n      shared.extra = false\n    }\n"),
          W("capturesAreReleasedOnce"))

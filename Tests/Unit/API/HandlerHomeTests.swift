@@ -44,31 +44,10 @@ import Testing
     #expect(log.all == ["start", "end", "start", "end"])
   }
 
-  @Test @MainActor func aShutdownOnAnotherThreadDropsWhatBelongsToTheMainActor() throws {
-    let queue = try MainTimerQueue(virtual: .zero)
-    weak var left: Held?
-    do {
-      let held = Held()
-      left = held
-      let holder = Holder(try makeTimer(on: queue, held))
-      onNewThreads { _ in
-        #expect(throws: Never.self) { try queue.shutdown() }
-        holder.timer = nil
-      }
-    }
-    #expect(log.all == [] && left == nil)
-  }
-
-  @Test @MainActor func aShutdownOnTheMainActorCallsItsHandlers() throws {
-    let queue = try MainTimerQueue(virtual: .zero)
-    let timer = try makeTimer(on: queue)
-    try queue.shutdown()
-    #expect(log.all == ["start", "end"] && timer.state == .cancelled)
-  }
-
-  /// In real time, while the main thread waits for the very thread that ends the queue.
-  @Test @MainActor func aMainQueueThatNobodyDrainsDropsWhatBelongsThere() throws {
-    let queue = try MainTimerQueue()
+  /// In real time, too, while the main thread waits for the very thread that ends the queue.
+  @Test(arguments: [false, true]) @MainActor
+  func aShutdownOnAnotherThreadDropsWhatBelongsToTheMainActor(_ isVirtual: Bool) throws {
+    let queue = try isVirtual ? MainTimerQueue(virtual: .zero) : MainTimerQueue()
     weak var left: Held?
     do {
       let held = Held()
@@ -92,10 +71,10 @@ import Testing
       self.log = log
     }
 
-    func play(_ held: Held = Held()) throws -> ChimeTimer {
+    func play() throws -> ChimeTimer {
       let timer = try queue.makeTimer(
         registrationHandler: { [self] in assumeIsolated { $0.log.add("start") } },
-        cancelHandler: { [self] in assumeIsolated { player in withExtendedLifetime(held) { player.log.add("end") } } }
+        cancelHandler: { [self] in assumeIsolated { $0.log.add("end") } }
       ) { _ in }
       try timer.restart(.every(.seconds(1)))
       return timer
@@ -104,7 +83,7 @@ import Testing
     func end() throws { try queue.shutdown() }
   }
 
-  @Test func aTimerDroppedOnAnotherThreadEndsOnItsActor() async throws {
+  @Test func aTimerDroppedOnAnotherThreadOrEndedWithItsQueueEndsOnItsActor() async throws {
     let queue = try SerialTimerQueue(virtual: .zero)
     let player = Player(queue, log)
     do {
@@ -112,21 +91,7 @@ import Testing
       try await onAThread { holder.timer = nil }
     }
     try await queue.advance(by: .zero)
-    #expect(log.all == ["start", "end"])
-  }
-
-  @Test func aShutdownElsewhereDropsWhatBelongsToAnActorAndOneOnItCallsIt() async throws {
-    let queue = try SerialTimerQueue(virtual: .zero)
-    weak var left: Held?
-    do {
-      let (held, player) = (Held(), Player(queue, log))
-      left = held
-      let timer = try await player.play(held)
-      try queue.shutdown()
-      #expect(log.all == [] && timer.state == .cancelled)
-    }
-    #expect(left == nil)
-    let player = Player(try SerialTimerQueue(virtual: .zero), log)
+    #expect(log.take() == ["start", "end"])
     let timer = try await player.play()
     try await player.end()
     #expect(log.all == ["start", "end"] && timer.state == .cancelled)

@@ -138,16 +138,6 @@ import Testing
     #expect(await task.value == [nil, nil])
   }
 
-  @Test func ticksBeginAtOnceAndFollowASchedule() async throws {
-    var atOnce = try queue.ticks(.every(.seconds(1), after: .zero)).makeAsyncIterator()
-    try await queue.advance(by: .zero)
-    #expect(await atOnce.next()?.scheduled == queue.now)
-    let ticks = try queue.ticks(.once(at: queue.now + .seconds(5)))
-    try await queue.advance(by: .seconds(5))
-    var iterator = ticks.makeAsyncIterator()
-    #expect(await iterator.next()?.scheduled == queue.now && ticks.timer.state == .finished)
-  }
-
   // MARK: Clock
 
   @Test func aSleepIsCancelledAndAQueueThatEndsEndsIt() async throws {

@@ -85,32 +85,67 @@ import Testing
     #expect(inside.all == [1] && alive.value == 0 && other.state == .cancelled)
   }
 
-  @Test func errorsSayWhichArgumentItsValueAndTheBound() throws {
+  final class Careless: ChimeTimer.Target, Sendable {
+    var targetToken: TargetToken { TargetToken() }
+  }
+
+  @Test func whatIsRefusedSaysWhichArgumentItsValueAndTheBound() throws {
     let queue = try VirtualTimerQueue()
-    let sentences: [(String, () throws -> Void)] = [
-      ("interval is 0.0 seconds: it must be above 0", { _ = try queue.schedule(every: .zero) { _ in } }),
-      ("delay is -1.0 seconds: it must be 0 or more", { _ = try queue.schedule(after: .seconds(-1)) { _ in } }),
-      (
-        "leeway is 2.0 seconds: it must be below the interval, 1.0 seconds",
-        { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in } }
-      ),
-      ("schedule is NULL, and the timer has none to keep", { try queue.makeTimer { _ in }.restart() }),
-      ("duration is -1.0 seconds: it must be 0 or more", { try queue.jump(by: .seconds(-1)) }),
-      ("realtimePriority is 100: it must be from 1 to 99", { _ = try PreciseTimerQueue(realtimePriority: 100) }),
-      (
-        "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer",
-        { _ = try TimerQueue(clock: .boottime) }
-      ),
-    ]
-    for (sentence, call) in sentences {
-      do {
-        try call()
-        Issue.record("no error: \(sentence)")
-      } catch {
-        #expect("\(error)" == sentence)
-      }
+    let (now, target) = (queue.now, Counted(Counter()))
+    func refused<Made>(_ sentence: String, _ location: SourceLocation = #_sourceLocation, _ call: () throws -> Made) {
+      let error = #expect(throws: ChimeError.invalidArgument, sourceLocation: location) { _ = try call() }
+      #expect(error?.description == sentence, sourceLocation: location)
     }
-    do { try queue.jump(by: .seconds(-1)) } catch ChimeError.invalidArgument {} catch { Issue.record("\(error)") }
+    refused("interval is 0.0 seconds: it must be above 0") { try queue.schedule(every: .zero) { _ in } }
+    refused("delay is -1.0 seconds: it must be 0 or more") { try queue.schedule(after: .seconds(-1)) { _ in } }
+    refused("leeway is 2.0 seconds: it must be below the interval, 1.0 seconds") {
+      try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in }
+    }
+    refused("interval is -1.0 seconds: it must be above 0") {
+      try queue.schedule(at: now, every: .seconds(-1)) { _ in }
+    }
+    refused("interval is 0.0 seconds: it must be above 0") {
+      try queue.schedule(every: .zero, target: target) { _, _ in }
+    }
+    refused("leeway is -1.0 seconds: it must be 0 or more") {
+      try Schedule(repeating: .seconds(1), leeway: .seconds(-1))
+    }
+    refused("an interval is nan s: it must be a number, of 292 years at most") {
+      try Schedule(timeInterval: .nan, repeats: true)
+    }
+    refused("limit is 0: it must be 1 or more, or nil") { try Schedule.every(.seconds(1), limit: 0) }
+    refused("jitter is -1.0 seconds: it must be 0 or more") { try Schedule.every(.seconds(1), jitter: .seconds(-1)) }
+    refused("jitter is 1.000000001 seconds: it must be at most the interval, 1.0 seconds") {
+      try Schedule.every(.seconds(1), from: now, jitter: .nanoseconds(1_000_000_001))
+    }
+    refused("the resume policy .remaining does not go with a deadline") {
+      try Schedule.every(.seconds(1), from: now, resume: .remaining)
+    }
+    refused("after and from are both given: a grid begins at one of them") {
+      try Schedule.every(.seconds(1), after: .zero, from: now)
+    }
+    refused("at and after are both given: the first call has one time") {
+      try queue.schedule(at: now, after: .zero) { _ in }
+    }
+    refused("neither at, after nor every is given: the handler would never run") { try queue.schedule { _ in } }
+    refused("targetToken of Careless is another each time: store it") {
+      try queue.schedule(every: .seconds(1), target: Careless()) { _, _ in }
+    }
+    refused("schedule is NULL, and the timer has none to keep") { try queue.makeTimer { _ in }.restart() }
+    refused("duration is -1.0 seconds: it must be 0 or more") { try queue.jump(by: .seconds(-1)) }
+    refused("duration is -1.0 seconds: it must be 0 or more") { try queue.advanceTimers(by: .seconds(-1)) }
+    refused("start is -1.0 seconds from the clock's zero: it must be 0 or more") {
+      try MainTimerQueue(virtual: .seconds(-1))
+    }
+    refused("start is -1.0 seconds from the clock's zero: it must be 0 or more") {
+      try SerialTimerQueue(virtual: .seconds(-1))
+    }
+    refused("realtimePriority is 100: it must be from 1 to 99") { try PreciseTimerQueue(realtimePriority: 100) }
+    refused("processors is 0: it must name one, or be nil") { try PreciseTimerQueue(processors: 0) }
+    refused("clock is virtual: a VirtualTimerQueue has virtual time") { try TimerQueue(clock: .virtual) }
+    #expect(queue.statistics?.timers == 0)
+    let unsupported = #expect(throws: ChimeError.unsupported) { try TimerQueue(clock: .boottime) }
+    #expect(unsupported?.description == "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")
   }
 
   @Test func whatIsPrintedSaysWhatAPersonWantsToKnow() throws {
@@ -132,44 +167,12 @@ import Testing
     #expect(schedule.firstDelay == .zero && schedule.firstDeadline == nil && schedule.repeatInterval == .seconds(2))
     #expect(schedule.allowedLeeway == .milliseconds(100) && schedule.limit == 5)
     #expect(schedule.missedPolicy == .delay && schedule.resumePolicy == .remaining)
+    let jittered = try Schedule.every(.seconds(1), jitter: .seconds(1))
+    #expect(jittered.longestJitter == .seconds(1) && "\(jittered)" == "every 1.0 seconds, jitter 1.0 seconds")
     let once = try Schedule.once(at: queue.now)
     #expect(
       once.firstDeadline == queue.now && once.firstDelay == nil && once.repeatInterval == nil && once.limit == nil)
     #expect("\(once)" == "once at 3.0 seconds on virtual time")
-  }
-
-  @Test func badDurationsAreErrors() throws {
-    let queue = try VirtualTimerQueue()
-    let target = Counted(Counter())
-    let calls: [() throws -> Void] = [
-      { _ = try queue.schedule(after: .zero, every: .zero) { _ in } },
-      { _ = try queue.schedule(at: queue.now, every: .zero) { _ in } },
-      { _ = try queue.schedule(at: queue.now, every: .seconds(-1)) { _ in } },
-      { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1)) { _ in } },
-      { try queue.advanceTimers(by: .seconds(-1)) },
-      { _ = try queue.schedule(every: .zero, target: target) { _, _ in } },
-      { _ = try queue.schedule(after: .seconds(-1), target: target) { _, _ in } },
-      { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1), target: target) { _, _ in } },
-      { _ = try Schedule(repeating: .nanoseconds(-1)) },
-      { _ = try Schedule(repeating: .seconds(1), leeway: .seconds(-1)) },
-      { _ = try Schedule(timeInterval: .nan, repeats: true) },
-    ]
-    for call in calls { #expect(throws: ChimeError.invalidArgument, performing: call) }
-    let far = try queue.schedule(after: .seconds(Int64.max)) { _ in }
-    #expect(far.state == .running && far.nextDeadline == nil)
-  }
-
-  @Test func schedulesByDeadlineTickAtTheirPoints() throws {
-    let queue = try VirtualTimerQueue()
-    let ticks = Log<Int64>()
-    func at(_ nanoseconds: Int64) -> TimerInstant { TimerInstant(.virtual, nanoseconds: nanoseconds) }
-    let once = try queue.schedule(.once(at: at(10))) { ticks.add($0.scheduled.nanoseconds) }
-    let grid = try queue.schedule(.every(.nanoseconds(10), from: at(5), limit: 2), target: ticks) {
-      $0.add($1.scheduled.nanoseconds)
-    }
-    try once.postpone(until: at(20))
-    try queue.advanceTimers(by: .nanoseconds(30))
-    #expect(ticks.all == [5, 15, 20] && once.state == .finished && grid.state == .finished)
   }
 
   @Test func aHostDrivenQueueRunsUntilItIsStopped() throws {
@@ -178,6 +181,8 @@ import Testing
     let timer = try queue.schedule(every: .microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
     try queue.run(untilStopped: true)
     #expect(ticks.value == 3 && timer.state == .running && queue.fileDescriptor != nil)
+    try queue.shutdown()
+    #expect(queue.fileDescriptor == nil)
   }
 
   /// What each state is explained by: `explain.c`.

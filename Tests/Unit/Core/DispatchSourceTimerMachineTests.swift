@@ -36,7 +36,7 @@ extension DispatchSourceTimerMachine {
 }
 
 /// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
-/// event leads to is `Transition`'s to say, which `TransitionTests` check cell by cell.
+/// event leads to is `Transition`'s to say, which the C suite's `the_row_of_...` and the model hold to the table.
 @Suite("DispatchSourceTimerMachine") struct DispatchSourceTimerMachineTests {
   /// The calls that lead to each state.
   static let ways: [(state: TimerState, events: [TimerEvent])] = [
@@ -111,7 +111,6 @@ extension DispatchSourceTimerMachine {
     let calls = factory.calls.all
     #expect(calls.last == "release" && calls.count { $0 == "make" } == calls.count { $0 == "release" })
   }
-
 }
 
 /// What a recording source is told, and when a tick starts.
@@ -148,6 +147,9 @@ extension DispatchSourceTimerMachine {
     a stale delivery starts nothing
       activate from 2000; now 2000; keep; restart from 9000 | make handler 2000 activate 9000; late | 9000;
       reschedule from 9000 every 10; late; suspend; late; cancel; late; activate from 9000; late; is running
+    a cancelled machine is activated again, with a new source
+      activate from 2000; cancel | make handler 2000 activate cancel release; activate from 3000; at 3000 |
+      make handler 3000 activate *3000; is finished
     a schedule stored before the start is used by it
       activate!; is idle; reschedule every 50; now 4000; activate | make handler 4050/50 activate;
       suspend; reschedule every 70; resume | suspend 4070/70 resume
@@ -156,20 +158,6 @@ extension DispatchSourceTimerMachine {
     }
 
   @Test(arguments: rules) func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
-
-  @Test func aCancelledMachineIsActivatedAgainWithANewSource() throws {
-    let factory = RecordingTimerAdapterFactory()
-    let first = Counter(), second = Counter()
-    let machine = Machine(factory: factory)
-    try machine.activate(repeatTimeInterval: .nanoseconds(100)) { first.add() }
-    machine.cancel()
-    #expect(throws: Machine.ScheduleError.handlerMissing) { try machine.restart() }
-    #expect(machine.state == .cancelled)
-    #expect(try machine.activate { second.add() } == .done)
-    factory.deliver(at: 1100)
-    #expect((first.value, second.value) == (0, 1))
-    #expect(factory.calls.all.count { $0 == "make" } == 2)
-  }
 
   @Test func fireIsOneTickHoweverOftenAndSuspendDropsIt() throws {
     let factory = RecordingTimerAdapterFactory()
@@ -239,5 +227,8 @@ extension DispatchSourceTimerMachine {
     }
     #expect(machine.state == state)
     #expect(factory.violations.all == [])
+    let empty = Machine(factory: factory)
+    #expect(throws: Machine.ScheduleError.handlerMissing) { try empty.restart(deadline: .now()) }
+    #expect(empty.state == .idle)
   }
 }

@@ -1,6 +1,5 @@
 import ChimeTestSupport
 import Dispatch
-import Synchronization
 import Testing
 
 @testable import Chime
@@ -9,7 +8,8 @@ import ChimeCompat
 
 private typealias Machine = DispatchSourceTimerMachine
 
-/// The machine on real sources, with threads that meet, and what it holds.
+/// The machine in its handler and with threads that meet, and what it holds. (Its end in each state of a real source:
+/// `DispatchSourceTimerMachineTests`. That no stale delivery is a tick: the rules of `TimerAdapterTests`.)
 @Suite("Serialized operations", .serialized) struct DispatchSourceTimerMachineThreadsTests {
   // MARK: In the handler
 
@@ -38,10 +38,10 @@ private typealias Machine = DispatchSourceTimerMachine
   func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt(_ suspends: Bool) async throws {
     let alive = Counter(), ticks = Counter(), stillHeld = Counter()
     let held = Locked<Machine?>(nil)
-    do {
-      let machine = Machine(queue: DispatchQueue(label: "release"))
-      held.withLock { $0 = machine }
-      try machine.activate(repeatTimeInterval: .milliseconds(1)) { [capture = Counted(alive)] in
+    // The only reference, which the first tick waits for.
+    try held.withLock { machine in
+      machine = Machine(queue: DispatchQueue(label: "release"))
+      try machine?.activate(repeatTimeInterval: .milliseconds(1)) { [capture = Counted(alive)] in
         ticks.add()
         held.withLock { machine in
           if suspends { machine?.suspend() }
@@ -94,20 +94,6 @@ private typealias Machine = DispatchSourceTimerMachine
     #expect(factory.violations.all == [])
   }
 
-  @Test func machinesReleasedWhileTheyTickLeakNothing() async throws {
-    let alive = Counter()
-    let queue = DispatchQueue(label: "short lives")
-    var random = SplitMix64(seed: 4)
-    for life in 0..<1000 {
-      let machine = Machine(queue: life % 2 == 0 ? queue : nil)
-      let delay = DispatchTimeInterval.microseconds(.random(in: 0...50, using: &random))
-      try machine.activate(deadline: .now() + delay, repeating: .microseconds(20), handler: capturing(alive))
-      if life % 3 == 0 { machine.suspend() }
-      spin(.random(in: 0...60_000, using: &random))
-    }
-    #expect(await soon { alive.value == 0 })
-  }
-
   // MARK: Races and real time
 
   /// As many suspends as resumes took effect, but for the last.
@@ -126,73 +112,6 @@ private typealias Machine = DispatchSourceTimerMachine
     machine.resume()
     let before = ticks.value
     #expect(await soon { ticks.value > before + 3 })
-  }
-
-  @Test(arguments: [.suspend, .cancel, .restart, .reschedule] as [TimerEvent])
-  func noTickStartsAfterTheCallReturned(call: TimerEvent) throws {
-    let queue = DispatchQueue(label: "race")
-    let forbidden = Atomic(false)
-    let violations = Counter(), ticks = Counter()
-    let machine = Machine(queue: queue) {
-      if forbidden.load(ordering: .sequentiallyConsistent) { violations.add() }
-      ticks.add()
-    }
-    var random = SplitMix64(seed: 5)
-    let end = DispatchTime.now() + patience
-    var rounds = 0
-    // And on, more patiently each time, until both outcomes of the race were seen.
-    while rounds < 1000 || ticks.value == 0 || ticks.value == rounds, DispatchTime.now() < end {
-      rounds += 1
-      try machine.restart(deadline: .now() + .microseconds(.random(in: 0...100, using: &random)))
-      spin(.random(in: 0...(120_000 + UInt64(max(0, rounds - 1000)) * 10_000), using: &random))
-      // Busy: a tick had started before. Ignored: it was the only one, and may be under way.
-      if try machine.perform(call, .distantFuture) != .done { queue.sync {} }
-      forbidden.store(true, ordering: .sequentiallyConsistent)
-      spin(20_000)
-      forbidden.store(false, ordering: .sequentiallyConsistent)
-    }
-    #expect(violations.value == 0)
-    #expect(ticks.value > 0 && ticks.value < rounds, "both outcomes of the race were seen")
-  }
-
-  @Test func threadsAtRandomNeverOverlapTicksOnAConcurrentQueue() async throws {
-    let inside = Counter(), overlaps = Counter(), ticks = Counter(), alive = Counter()
-    do {
-      let machine = Machine(queue: .global())
-      let makeHandler: @Sendable () -> @Sendable () -> Void = {
-        { [capture = Counted(alive)] in
-          if inside.add() != 1 { overlaps.add() }
-          spin(50_000)  // long enough to be met
-          withExtendedLifetime(capture) {}
-          ticks.add()
-          inside.add(-1)
-        }
-      }
-      try await onAThread {
-        onNewThreads(3) { seed in
-          var random = SplitMix64(seed: UInt64(seed))
-          let end = DispatchTime.now() + patience
-          var calls = 0
-          while calls < 10_000 || ticks.value <= 500, DispatchTime.now() < end {
-            calls += 1
-            let deadline = DispatchTime.now() + .microseconds(.random(in: -5...30, using: &random))
-            let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .microseconds(10)
-            switch TimerEvent.allCases.randomElement(using: &random)! {
-            case .activate: _ = try? machine.activate(deadline: deadline, repeating: repeating, handler: makeHandler())
-            case .lastTick: spin(10_000)
-            case let event: _ = try? machine.perform(event, deadline, repeating: repeating)
-            }
-          }
-        }
-      }
-      #expect(overlaps.value == 0 && ticks.value > 100)
-      // Still alive after all that.
-      machine.cancel()
-      let before = ticks.value
-      try machine.activate(deadline: .now(), handler: makeHandler())
-      #expect(await soon { ticks.value > before })
-    }
-    #expect(await soon { alive.value == 0 })
   }
 
   @Test func aRestartWaitsForTheEarlierHandler() async throws {
@@ -218,11 +137,4 @@ private typealias Machine = DispatchSourceTimerMachine
     gate.signal()
     #expect(await soon { second.value == 2 })
   }
-}
-
-// MARK: - Help
-
-private func spin(_ nanoseconds: UInt64) {
-  let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
-  while DispatchTime.now().uptimeNanoseconds < end {}
 }

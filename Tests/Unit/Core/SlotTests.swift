@@ -4,8 +4,8 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Slots and control blocks come back, whoever gives them back; what lies in which bit of an id, and how long a slot's
-/// versions last. (Threads at a timer limit: Tests/Interleavings. What names nothing, through every function: `ids.c`.)
+/// Slots come back, and control blocks serve queue after queue; how long a slot's versions last. (Threads at a timer limit:
+/// Interleavings. What names nothing, through every function: `ids.c`.)
 @Suite final class SlotTests {
   let core: QueueCore
 
@@ -46,45 +46,19 @@ import Testing
   }
 
   /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
-  @Test func controlBlocksServeManyQueuesWithAndWithoutALimitAndOldIdsStayInvalid() throws {
-    var ids: Set<UInt64> = []
+  @Test func controlBlocksServeManyQueuesWithAndWithoutALimit() throws {
     var controls: Set<UInt32> = []
-    var timers: Set<UInt64> = []
     for round in 0..<600 {
       var options = QueueOptions()
       options.timerLimit = round % 2 == 0 ? 0 : 5
       let made = round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
       let core = try #require(QueueCore.find(made.get()))
-      ids.insert(core.id)
       controls.insert(core.control.index)
-      for _ in 0..<5 { timers.insert(try core.makeTimer()) }
+      for _ in 0..<5 { _ = try core.makeTimer() }
       if options.timerLimit > 0 { #expect(throws: Status.limit) { try core.makeTimer() } }
       #expect(QueueCore.shutdown(core.id, timeout: .max) == .ok)
     }
-    #expect(ids.count == 600 && timers.count == 3000 && controls.count < 100)
-    #expect(ids.allSatisfy { QueueCore.find($0) == nil && QueueCore.release($0) == .ignored })
-    // Of a timer whose slot was used again it is no longer known that it ended with its queue.
-    let answers = timers.map { TimerRef.release($0) }
-    #expect(timers.allSatisfy { TimerRef($0)?.state == nil })
-    #expect(answers.contains(.ignored) && answers.contains(.invalidHandle))
-    #expect(answers.allSatisfy { $0 == .ignored || $0 == .invalidHandle })
-  }
-
-  // MARK: Ids
-
-  @Test(
-    arguments: [
-      (.timer, 0, 0, 1 << 50), (.queue, 0, 0, 2 << 50), (.timer, 0, 1, 1 << 50 | 1 << 26), (.timer, 1, 0, 1 << 50 | 1),
-      (.timer, 1 << 26 - 1, 1 << 24 - 1, 1 << 51 - 1),
-      (.queue, 0x155_5555, 0xAA_AAAA, 2 << 50 | 0xAA_AAAA << 26 | 0x155_5555),
-    ] as [(Handle.Kind, UInt32, UInt32, UInt64)])
-  func kindVersionAndIndexAreWhereTheCommentSays(
-    kind: Handle.Kind, index: UInt32, version: UInt32, id: UInt64
-  ) throws {
-    #expect(Handle.id(kind, index: index, version: version) == id)
-    let handle = try #require(Handle(id, kind: kind))
-    #expect(handle.index == index && handle.version == version)
-    #expect(Handle(id, kind: kind == .timer ? .queue : .timer) == nil)
+    #expect(controls.count < 100)
   }
 
   @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
@@ -97,29 +71,6 @@ import Testing
     let id = Handle.id(.timer, index: try #require(unused), version: 0)
     #expect(TimerRef(id)?.state == nil)
     #expect(TimerRef.cancel(id) == .invalidHandle && TimerRef.release(id) == .invalidHandle)
-  }
-
-  @Test func aSlotWhoseVersionsAreUsedUpIsNotGivenOutAgain() throws {
-    let slot = try #require(TimerRef(core.makeTimer())).slot
-    slot.versionAndFlags = Handle.versionMask - 1
-    let last = Handle.id(.timer, index: slot.index, version: Handle.versionMask - 1)
-    #expect(TimerRef(last)?.state == .idle)
-    #expect(TimerRef.release(last) == .ok)
-    for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
-  }
-
-  /// So that a slot's generation goes round as seldom as can be.
-  @Test func slotsAreUsedAgainFirstInFirstOut() throws {
-    var last: [UInt32: Int] = [:]
-    var shortest = Int.max
-    for turn in 0..<2000 {
-      let timer = try core.makeTimer()
-      let slot = try #require(TimerRef(timer)).slot.index
-      if let before = last[slot] { shortest = min(shortest, turn - before) }
-      last[slot] = turn
-      _ = TimerRef.release(timer)
-    }
-    #expect(shortest > ThreadCache.kept)
   }
 
   @Test func aChunkWhoseVersionsAreUsedUpServesOnUnderAnotherNumber() throws {

@@ -95,22 +95,6 @@ import Testing
     #expect(held.allSatisfy { $0.state == .cancelled })
   }
 
-  @Test func theSweepLooksAtEachAgainAndAgain() {
-    var watched = TargetSweep.Watched()
-    let looks = (0..<100).map { _ in Counter() }
-    for counter in looks {
-      watched.looks.append {
-        counter.add()
-        return false
-      }
-    }
-    for _ in 0..<5 * looks.count {
-      guard let look = watched.take() else { break }
-      if !look() { watched.looks.append(look) }
-    }
-    #expect(looks.allSatisfy { $0.value >= 2 })
-  }
-
   @Test(arguments: [false, true]) func aTargetMayGoInItsHandler(_ isTokened: Bool) throws {
     nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
     let timer = try unsafe queue.schedule(every: .seconds(1), target: target!) {

@@ -10,7 +10,6 @@ import Testing
     var random = SplitMix64(seed: 8)
     return [0, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA] + (0..<100).map { _ in random.next() }
   }()
-  static let code: UInt64 = 0x7
   static let generation: UInt64 = 0xFFFF_FE00
   static let postponement: UInt64 = 0xFFFF_FFFF_0000_0000
 
@@ -23,20 +22,6 @@ import Testing
       let word = body(TimerWord(bits))
       #expect(word.map { $0.bits & ~mask } == bits & ~mask, sourceLocation: location)
       #expect(word.map(expect) == true, sourceLocation: location)
-    }
-  }
-
-  @Test func whichTimerEndedWithItsQueueIsKeptUntilTheSlotIsUsedAgain() {
-    for version in [0, 1, 0x55_5555, Handle.versionMask] {
-      change(Self.postponement | Self.code, by: { $0.with(code: TimerWord.releasedCode).endedWithQueue(version) }) {
-        word in
-        let free = word.with(code: TimerWord.freeCode)
-        let next = free.made(.running)
-        return word.hasEndedWithQueue(version) && free.hasEndedWithQueue(version)
-          && !free.hasEndedWithQueue(version ^ 1) && free.withNextGeneration.hasEndedWithQueue(version)
-          && !word.withoutPostponement.hasEndedWithQueue(version) && !next.hasEndedWithQueue(version)
-          && !next.freed.hasEndedWithQueue(version)
-      }
     }
   }
 

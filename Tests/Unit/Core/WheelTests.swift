@@ -87,19 +87,6 @@ import Testing
     #expect(bench.wheel.earliest() == 5000)
   }
 
-  // MARK: Ticks
-
-  @Test(arguments: [0, 1, 10] as [UInt64])
-  func aTickIsTheFirstOneNotBeforeItsTime(shift: UInt64) {
-    var random = SplitMix64(seed: 10)
-    let times: [Int64] = [.min, -1, 0, 1, 1023, 1024, 1025, .max - 1024, .max - 1023, .max - 1, .max]
-    for time in times + (0..<2000).map({ _ in random.distance(bits: 63) }) {
-      let tick = WheelTicks.tick(notBefore: time, shift: shift)
-      #expect(WheelTicks.time(of: tick, shift: shift) >= time, "\(time)")
-      if tick > 0 { #expect(Int128(tick - 1) << Int128(shift) < Int128(time), "\(time)") }
-    }
-  }
-
   // MARK: Entries and pages
 
   /// A wheel that found too few pages would end the process.

@@ -4,8 +4,8 @@ import ChimeTestSupport
 import Foundation
 import Testing
 
-/// Timers on run loops: Foundation's Timer, tolerance, WeakTimer, the block extension of Timer. (The background
-/// timer: `RunLoopQueueTests`.)
+/// Timers on run loops: Foundation's Timer, WeakTimer, the block extension of Timer. (The background timer:
+/// `RunLoopQueueTests`. Tolerance: `WeakTimerTests`, and in C leeway, by which timers share wake-ups on every queue.)
 
 @Suite("Foundation Timer", .serialized) struct FoundationTimer {
   @Test func repeatingAndOneShotWithBlockAndWithTargetAndAction() async throws {
@@ -48,27 +48,6 @@ import Testing
       timer.invalidate()
       both.invalidate()
     }
-  }
-}
-
-@Suite("Tolerance") struct Tolerance {
-  /// On Linux both libdispatch and Foundation accept a tolerance and do nothing with it.
-  @Test func toleranceMakesTimersShareWakeUpsAndStaysInItsBounds() throws {
-    func wakeUps(leeway: Duration) throws -> Int {
-      let queue = try VirtualTimerQueue(honoursLeeway: true)
-      let times = Log<TimerInstant>()
-      let timers = try (0..<100).map { index in
-        try queue.schedule(every: .milliseconds(1000 + index), leeway: leeway) { tick in
-          #expect(tick.actual >= tick.scheduled && tick.actual <= tick.scheduled + leeway)
-          times.add(tick.actual)
-        }
-      }
-      try queue.advanceTimers(by: .seconds(10))
-      withExtendedLifetime(timers) {}
-      return Set(times.all).count
-    }
-    #expect(try wakeUps(leeway: .zero) > 700)
-    #expect(try wakeUps(leeway: .milliseconds(200)) < 110)
   }
 }
 

@@ -3,125 +3,98 @@ import Dispatch
 import Foundation
 import Synchronization
 
-final class Count: Sendable {
-  private let number = Atomic<Int>(0)
-  @discardableResult func add(_ more: Int = 1) -> Int {
-    number.add(more, ordering: .sequentiallyConsistent).newValue
-  }
-  func get() -> Int { number.load(ordering: .sequentiallyConsistent) }
+/// What goes on in this program.
+struct Progress {
+  /// The names of the tests that run at this moment.
+  var running: [String] = []
+  /// The watchdog's pulse.
+  var ended = 0
+  var failures = 0
 }
-
-/// One test that went wrong.
-final class Example: Sendable { let text = Mutex("") }
-
-/// Everything that went wrong in this program.
-let failures = Count()
-/// How many tests have ended: the watchdog's pulse.
-let ended = Count()
+let progress = Mutex(Progress())
 
 /// Ends the program when no test has ended for 30 s. A thread of its own, which no queue can hold up.
 func watch() {
-  let thread = Thread {
+  Thread.detachNewThread {
     var (last, since) = (-1, ContinuousClock.now)
     while true {
       Thread.sleep(forTimeInterval: 0.5)
-      if ended.get() != last { (last, since) = (ended.get(), .now) }
+      let (ended, running) = progress.withLock { ($0.ended, $0.running) }
+      if ended != last { (last, since) = (ended, .now) }
       if ContinuousClock.now - since > .seconds(30) {
-        print("no test has ended for 30 s: \(running.withLock { $0 }.sorted().joined(separator: "; "))")
+        print("no test has ended for 30 s: \(running.sorted().joined(separator: "; "))")
         fflush(nil)
         exit(1)
       }
     }
   }
-  thread.start()
 }
 
-/// The names of the tests that run at this moment.
-let running = Mutex<[String]>([])
+/// One run, as a task of its own, as with Swift Testing. Says what is wrong.
+private func wrong(with scenario: Scenario) async -> String? {
+  progress.withLock { $0.running.append(scenario.name) }
+  let result = await Task { try await scenario.run() }.result
+  let wrong: String? =
+    switch result {
+    case .success(let seen): seen == scenario.expected ? nil : "\(seen), expected \(scenario.expected)"
+    case .failure(let error): "\(error)"
+    }
+  progress.withLock { progress in
+    progress.running.firstIndex(of: scenario.name).map { _ = progress.running.remove(at: $0) }
+    progress.ended += 1
+    progress.failures += wrong == nil ? 0 : 1
+  }
+  return wrong.map { "\(scenario.name): \($0)" }
+}
 
-/// Runs each of the scenarios `count` times, and tells how many were wrong. Each run is a task of its own, as with Swift
-/// Testing.
+/// Runs each of the scenarios `count` times, so many at once, and tells how many were wrong.
 func report(_ mode: String, _ scenarios: [Scenario], lanes: Int) async {
-  let (reds, next, example) = (Count(), Count(), Example())
   let start = ContinuousClock.now
   let total = count * scenarios.count
-  @Sendable func lane() async {
-    while true {
-      let number = next.add() - 1
-      if number >= total { return }
-      let scenario = scenarios[number % scenarios.count]
-      running.withLock { $0.append(scenario.name) }
-      let result = await Task { try await scenario.run() }.result
-      running.withLock { names in names.firstIndex(of: scenario.name).map { _ = names.remove(at: $0) } }
-      ended.add()
-      let wrong: String? =
-        switch result {
-        case .success(let seen): seen == scenario.expected ? nil : "\(seen), expected \(scenario.expected)"
-        case .failure(let error): "\(error)"
+  let reds = await withTaskGroup(of: [String].self) { group in
+    for lane in 0..<lanes {
+      group.addTask {
+        var reds: [String] = []
+        for number in stride(from: lane, to: total, by: lanes) {
+          if let red = await wrong(with: scenarios[number % scenarios.count]) { reds.append(red) }
         }
-      if let wrong {
-        reds.add()
-        example.text.withLock { $0 = "\(scenario.name): \(wrong)" }
+        return reds
       }
     }
+    return await group.reduce(into: []) { $0 += $1 }
   }
-  await withTaskGroup(of: Void.self) { group in
-    for _ in 0..<lanes { group.addTask { await lane() } }
-  }
-  failures.add(reds.get())
   let name = scenarios.count == 1 ? scenarios[0].name : "\(scenarios.count) tests"
-  let tail = reds.get() > 0 ? ", such as: \(example.text.withLock { $0 })" : ""
-  print("\(mode), \(name): \(reds.get()) of \(total) red, \((ContinuousClock.now - start) / total) each\(tail)")
+  let tail = reds.last.map { ", such as: \($0)" } ?? ""
+  print("\(mode), \(name): \(reds.count) of \(total) red, \((ContinuousClock.now - start) / total) each\(tail)")
   fflush(nil)
 }
 
-/// Threads that take all the processors give.
-final class BusyThreads: Sendable {
-  private let ends = Atomic<Bool>(false)
-
-  init(_ count: Int) {
-    for _ in 0..<count {
-      Thread { [self] in
-        var number: UInt64 = 1
-        while !ends.load(ordering: .relaxed) { number = number &* 6_364_136_223_846_793_005 &+ 1 }
-        if number == 0 { print(number) }
-      }.start()
-    }
-  }
-
-  func stop() { ends.store(true, ordering: .relaxed) }
+/// Threads that take all the processors give, until what is given is set.
+func beBusy(on threads: Int, until isOver: @escaping @Sendable () -> Bool) {
+  for _ in 0..<threads { Thread.detachNewThread { while !isOver() {} } }
 }
-
-// MARK: Others' work
 
 /// An advance waits neither for the main thread nor for a job that somebody else has running: the watchdog sees that it ends.
 func besideOthers() async {
+  let advances = Scenario(name: "an advance beside others", expected: []) {
+    try await VirtualTimerQueue().advance(by: .seconds(1))
+    return []
+  }
   let (stopped, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
   DispatchQueue.main.async {
     stopped.signal()
     goesOn.wait()
   }
   await withCheckedContinuation { continuation in
-    Thread {
+    Thread.detachNewThread {
       stopped.wait()
       continuation.resume()
-    }.start()
+    }
   }
-  await advanceAnEmptyQueue()
+  await report("while the main thread waits", [advances], lanes: 1)
   goesOn.signal()
-  let ends = Count()
-  let busy = Task.detached { while ends.get() == 0 {} }
-  await advanceAnEmptyQueue()
-  ends.add()
+  let busy = Task.detached { while !Task.isCancelled {} }
+  await report("while another task runs", [advances], lanes: 1)
+  busy.cancel()
   await busy.value
-  print("beside others: an advance has waited neither for the main thread nor for another task")
-}
-
-private func advanceAnEmptyQueue() async {
-  let test = Task { try await VirtualTimerQueue().advance(by: .seconds(1)) }
-  if case .failure(let error) = await test.result {
-    print("an advance beside others: \(error)")
-    failures.add()
-  }
-  ended.add()
 }

@@ -38,19 +38,6 @@ extension TimerInstant {
 }
 
 let scenarios: [Scenario] = [
-  Scenario(name: "a task sleeps ten times in one advance", expected: (1...10).map { "\($0) at \($0 * 100)" }) {
-    queue, clock, log in
-    let task = Task {
-      for round in 1...10 {
-        try await clock.sleep(for: .milliseconds(100))
-        log.add("\(round) at \(clock.now.milliseconds)")
-      }
-    }
-    try await queue.advance(by: .seconds(1))
-    defer { task.cancel() }
-    return log.all
-  },
-
   Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) { queue, clock, log in
     let tasks = (0..<8).map { number in
       Task {
@@ -88,6 +75,8 @@ let scenarios: [Scenario] = [
     try await mainActor()
   },
 
+  Scenario(name: "main actor, 150 yields", expected: ["1000", "2000", "3000"]) { try await mainActorThatYields(150) },
+
   Scenario(name: "debounce", expected: ["chime at 500"]) { queue, clock, log in
     let (keys, typed) = AsyncStream.makeStream(of: String.self)
     let task = Task {
@@ -121,45 +110,147 @@ let scenarios: [Scenario] = [
     return log.all
   },
 
-  Scenario(name: "AsyncTimerSequence", expected: ["1000", "2000", "3000"]) { queue, clock, log in
+  Scenario(name: "chunks by AsyncTimerSequence", expected: ["[1, 2] at 100", "[3] at 200", "[4] at 300"]) {
+    queue, clock, log in
+    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let task = Task {
-      for await beat in AsyncTimerSequence(interval: .seconds(1), clock: clock).prefix(3) {
-        log.add("\(beat.milliseconds)")
-      }
+      let pulse = AsyncTimerSequence(interval: .milliseconds(100), clock: clock)
+      for await chunk in numbers.chunked(by: pulse) { log.add("\(chunk) at \(clock.now.milliseconds)") }
     }
-    try await queue.run()
+    try await queue.untilArmed()
+    for now in [[1, 2], [3], [4]] {
+      for number in now { sent.yield(number) }
+      try await queue.advance(by: .milliseconds(100))
+    }
+    sent.finish()
+    task.cancel()
     await task.value
     return log.all
   },
 
-  Scenario(
-    name: "timeout, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
-  ) { queue, clock, log in
+  Scenario(name: "groups", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "sum 6 at 400"]) {
+    queue, clock, log in
+    let task = Task {
+      let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            try await clock.sleep(for: .milliseconds(100 * (number + 1)))
+            log.add("\(number) at \(clock.now.milliseconds)")
+            return number
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+      log.add("sum \(sum) at \(clock.now.milliseconds)")
+    }
+    try await queue.advance(by: .milliseconds(400))
+    defer { task.cancel() }
+    return log.all
+  },
+
+  Scenario(name: "streams", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "end at 400"]) {
+    queue, clock, log in
+    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
+    let producer = Task {
+      for number in 0..<4 {
+        try await clock.sleep(for: .milliseconds(100))
+        sent.yield(number)
+      }
+      sent.finish()
+    }
+    let consumer = Task {
+      for await number in numbers { log.add("\(number) at \(clock.now.milliseconds)") }
+      log.add("end at \(clock.now.milliseconds)")
+    }
+    try await queue.run()
+    try await producer.value
+    await consumer.value
+    return log.all
+  },
+
+  Scenario(name: "retry", expected: ["1 at 0", "2 at 100", "3 at 300"]) { queue, clock, log in
+    let task = Task {
+      try await queue.retry(attempts: 3, backoff: Backoff(from: .milliseconds(100), jitter: 0)) { attempt in
+        log.add("\(attempt) at \(clock.now.milliseconds)")
+        if attempt < 3 { throw ChimeError.busy }
+      }
+    }
+    try await queue.run()
+    try await task.value
+    return log.all
+  },
+
+  Scenario(name: "timeout", expected: ["late at 50", "in time at 90"]) { queue, clock, log in
     let task = Task {
       do {
         try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .seconds(1)) }
       } catch ChimeError.deadlineExceeded {
-        log.add("deadlineExceeded at \(clock.now.milliseconds)")
+        log.add("late at \(clock.now.milliseconds)")
       }
-    }
-    let saves = Atomic<Int>(0)
-    let search = try TriggeredAction(debounce: .milliseconds(30), on: queue) { log.add("searched") }
-    let save = try TriggeredAction(throttle: .milliseconds(30), on: queue) {
-      log.add("saved \(saves.add(1, ordering: .relaxed).newValue)")
-    }
-    for _ in 0..<3 {
-      search.trigger()
-      save.trigger()
-      try await queue.advance(by: .milliseconds(10))
+      try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .milliseconds(40)) }
+      log.add("in time at \(clock.now.milliseconds)")
     }
     try await queue.run()
     try await task.value
+    return log.all
+  },
+
+  Scenario(name: "child tasks", expected: ["a 100", "b 200", "both 300 at 200", "c 250"]) { queue, clock, log in
+    @Sendable func sleep(_ name: String, _ time: Int) async throws -> Int {
+      try await clock.sleep(for: .milliseconds(time))
+      log.add("\(name) \(clock.now.milliseconds)")
+      return time
+    }
+    let task = Task {
+      async let first = sleep("a", 100)
+      async let second = sleep("b", 200)
+      let sum = try await first + second
+      log.add("both \(sum) at \(clock.now.milliseconds)")
+      _ = try await sleep("c", 50)
+    }
+    try await queue.advance(by: .milliseconds(250))
+    defer { task.cancel() }
+    return log.all
+  },
+
+  Scenario(name: "tasks of tasks, detached ones, too", expected: ["inner 300", "middle 200", "outer 100"]) {
+    queue, clock, log in
+    let task = Task {
+      try await clock.sleep(for: .milliseconds(100))
+      log.add("outer \(clock.now.milliseconds)")
+      Task.detached {
+        for _ in 0..<10 { await Task.yield() }
+        try await clock.sleep(for: .milliseconds(100))
+        log.add("middle \(clock.now.milliseconds)")
+        Task { @MainActor in
+          for _ in 0..<10 { await Task.yield() }
+          try await clock.sleep(for: .milliseconds(100))
+          log.add("inner \(clock.now.milliseconds)")
+        }
+      }
+    }
+    try await queue.advance(by: .milliseconds(300))
+    defer { task.cancel() }
     return log.sorted
+  },
+
+  Scenario(name: "an actor that tests share", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
+    queue, clock, log in
+    let task = Task {
+      for turn in 1...5 {
+        try await clock.sleep(for: .milliseconds(10))
+        await Shared.instance.work()
+        log.add("turn \(turn) at \(clock.now.milliseconds)")
+      }
+    }
+    try await queue.advance(by: .milliseconds(50))
+    defer { task.cancel() }
+    return log.all
   },
 ]
 
 /// Passes a ball, after a pause.
-actor Player {
+private actor Player {
   private let clock: TimerQueueClock
   private let log: Log
 
@@ -172,7 +263,7 @@ actor Player {
   }
 }
 
-actor Heart {
+private actor Heart {
   private let queue: SerialTimerQueue
   private let log: Log
   private var beats = 0
@@ -208,4 +299,35 @@ actor Heart {
   timer.cancel()
   try await task.value
   return log.all
+}
+
+/// What has to be touched on the main actor; otherwise an optimised loop would yield elsewhere.
+@MainActor private var touched = 0
+
+/// A task that sleeps three times, and gives way again and again after each.
+private func mainActorThatYields(_ yields: Int) async throws -> [String] {
+  let queue = try VirtualTimerQueue()
+  let (clock, log) = (queue.clock, Log())
+  let task = Task { @MainActor in
+    for _ in 0..<3 {
+      try await clock.sleep(for: .seconds(1))
+      for _ in 0..<yields {
+        await Task.yield()
+        MainActor.assertIsolated()
+        touched += 1
+      }
+      log.add("\(clock.now.milliseconds)")
+    }
+  }
+  try await queue.advance(by: .seconds(3))
+  defer { task.cancel() }
+  return log.all
+}
+
+private actor Shared {
+  static let instance = Shared()
+  private var sum = 0
+  func work() {
+    for number in 0..<1000 { sum &+= number }
+  }
 }

@@ -1,37 +1,30 @@
 import Chime
-import Dispatch
 import Foundation
+import Synchronization
 
 // Tests of code that sleeps, on virtual time, again and again: each must come out the same every time. Says how often each
 // did not, and ends with status 1 if one did, or if one has not ended after 30 s.
 //
-//     VirtualTime [COUNT [MODE [SCENARIO]]]
+//     VirtualTime [COUNT [SCENARIO]]
 //
-// The modes: `serial`, one test after the other; `side` by side in twenties, as Swift Testing runs them; `mixed`, twenty
-// different ones side by side; `busy`, serial and mixed beside three threads that take all they get; `others`, an advance while
-// the main thread waits, and while another task runs. `all` is the default.
+// One test after the other; twenty side by side, as Swift Testing runs them, of one kind and of all; both beside threads that
+// take all they get; and an advance while the main thread waits, and while another task runs.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let count = arguments.first.flatMap { Int($0) } ?? 300
-let mode = arguments.dropFirst().first ?? "all"
-let chosen = arguments.dropFirst(2).first ?? ""
-let all = (scenarios + taskScenarios).filter { chosen.isEmpty || $0.name == chosen }
-let lanes = 20
+let chosen = arguments.dropFirst().first ?? ""
+let all = scenarios.filter { chosen.isEmpty || $0.name == chosen }
 
 watch()
-if mode == "serial" || mode == "all" {
-  for scenario in all { await report("serial", [scenario], lanes: 1) }
+for scenario in all {
+  await report("serial", [scenario], lanes: 1)
+  await report("side by side", [scenario], lanes: 20)
 }
-if mode == "side" || mode == "all" {
-  for scenario in all { await report("side by side", [scenario], lanes: lanes) }
-}
-if mode == "mixed" || mode == "all" { await report("mixed", all, lanes: lanes) }
-if mode == "busy" || mode == "all" {
-  let busy = BusyThreads(3)
-  for scenario in all { await report("beside busy loops", [scenario], lanes: 1) }
-  await report("mixed beside busy loops", all, lanes: lanes)
-  busy.stop()
-}
-if mode == "others" || mode == "all" { await besideOthers() }
-fflush(nil)
-if failures.get() > 0 { exit(1) }
+await report("mixed", all, lanes: 20)
+let isOver = Mutex(false)
+beBusy(on: 3) { isOver.withLock { $0 } }
+for scenario in all { await report("beside busy loops", [scenario], lanes: 1) }
+await report("mixed beside busy loops", all, lanes: 20)
+isOver.withLock { $0 = true }
+await besideOthers()
+exit(progress.withLock { $0.failures > 0 } ? 1 : 0)
