@@ -116,16 +116,13 @@ class Peer:
 
 def installed(old):
     """The peers that were built, and lines on those that were not (written by the Makefile)."""
-    peers, missing = [], []
-    for line in (BUILD / "peers.txt").read_text().splitlines():
-        name, _, reason = line.partition(": ")
-        if reason:
-            missing.append(line)
-        else:
-            peers.append(Peer(name))
-            if old and peers[-1].is_chime:
-                peers.append(Peer(name, old))
-    return peers, missing
+    lines = (BUILD / "peers.txt").read_text().splitlines()
+    peers = []
+    for name in (line for line in lines if ":" not in line):
+        peers.append(Peer(name))
+        if old and peers[-1].is_chime:
+            peers.append(Peer(name, old))
+    return peers, [line for line in lines if ":" in line]
 
 
 # ---- Loads -----------------------------------------------------------------------------------------------------------
@@ -239,11 +236,8 @@ def main():
           f"load average {os.getloadavg()[0]:.1f}")
     print("; ".join(f"{name} {version}" for name, version in described.items()))
     print("* not thread-safe")
-    for line in missing:
-        print(f"left out: {line}")
 
-    begun, done, failed = time.monotonic(), [], [f"{peer.name}: {peer.failed}" for peer in peers if peer.failed]
-    failed += [line for line in missing if line.endswith("does not build")]
+    begun, done, failed = time.monotonic(), [], missing + [f"{peer.name}: {peer.failed}" for peer in peers if peer.failed]
     for tables_of in MEASUREMENTS:
         if options.only and options.only not in tables_of.__name__:
             continue
@@ -251,7 +245,7 @@ def main():
             print("\n" + table.text(), flush=True)
             failed += table.failures()
             done.append(table.as_dictionary())
-    (BUILD / "results.json").write_text(json.dumps({"versions": described, "missing": missing, "tables": done}))
+    (BUILD / "results.json").write_text(json.dumps({"versions": described, "tables": done}))
     print(f"\n{time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
     for line in failed:
         print(f"failed: {line}")

@@ -282,12 +282,13 @@ class Suites:
 
 
 # What a line of a log names as red: a test, a case, a scenario.
-RED = re.compile(r"FAILED (\S+:|\S+ \S+|\S+)|✘ Test (\w+)\(|.{0,40}?\bRED ([^:]{1,70})|(\w+ \w+) \d+: |\*\*\* (hangs)")
+RED = re.compile(r"FAILED (\S+:|\S+ \S+|\S+)|✘ Test (\w+)\(|.{0,40}?\bRED ([^:]{1,70})|(\w+ \w+) \d+: |\*\*\* (hangs)|"
+                 r".*(does not end|takes longer)")
 
 
 def reds(log):
-    found = [match[match.lastindex].rstrip(":") for line in log.read_text(errors="replace").split("\n") if (match := RED.match(line))]
-    return list(dict.fromkeys(found))
+    matches = map(RED.match, log.read_text(errors="replace").split("\n"))
+    return list(dict.fromkeys(match[match.lastindex].rstrip(":") for match in matches if match))
 
 
 FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",

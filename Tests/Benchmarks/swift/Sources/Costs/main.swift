@@ -1,4 +1,3 @@
-import AllocationCount
 import Chime
 import Dispatch
 import Foundation
@@ -6,8 +5,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-// What a timer costs, side by side: processor time of the whole process, the least of the rounds, and allocations of all
-// threads, each for one. A table in Markdown.
+// What a timer costs, side by side: processor time of the whole process for one, the least of the rounds. A table in Markdown.
 //
 //     Costs [ROUNDS [COUNT]]
 
@@ -259,14 +257,14 @@ func processorTime() -> Double {
   return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
-/// What `body` takes.
-func measure(_ body: () throws -> Void) rethrows -> (time: Double, allocations: Double) {
-  let (time, allocations) = (processorTime(), allocation_count())
+/// The processor time that `body` takes.
+func measure(_ body: () throws -> Void) rethrows -> Double {
+  let begun = processorTime()
   try body()
-  return (processorTime() - time, Double(allocation_count() - allocations))
+  return processorTime() - begun
 }
 
-func measureMoves(_ way: any Way, among timers: Int) throws -> (time: Double, allocations: Double) {
+func measureMoves(_ way: any Way, among timers: Int) throws -> Double {
   let pending = try way.pending(timers)
   defer { pending.end() }
   return try measure(pending.move)
@@ -280,7 +278,7 @@ let ways: [any Way] = [
   NIOWay(loop: group.next()),
 ]
 let delays = (0..<count).map { _ in Int.random(in: 0..<window) }
-let works: [(name: String, count: Int, measure: (any Way) throws -> (time: Double, allocations: Double))] = [
+let works: [(name: String, count: Int, measure: (any Way) throws -> Double)] = [
   ("made and cancelled", count, { way in try measure { try way.makeAndCancel(count) } }),
   ("a tick", ticks, { way in try measure { try way.tick(ticks) } }),
   ("an asynchronous handler's tick", ticks, { way in try measure { try way.tickAsynchronously(ticks) } }),
@@ -289,18 +287,15 @@ let works: [(name: String, count: Int, measure: (any Way) throws -> (time: Doubl
 ]
 print("| | " + works.map(\.name).joined(separator: " | ") + " |")
 print("| --- |" + String(repeating: " ---: |", count: works.count))
-var cells: [[(time: Double, allocations: Double)]] = ways.map { _ in works.map { _ in (.infinity, .infinity) } }
+var cells = ways.map { _ in works.map { _ in Double.infinity } }
 for _ in 0..<rounds {
   for (column, work) in works.enumerated() {
     for (row, way) in ways.enumerated() {
-      let taken = try work.measure(way)
-      cells[row][column].time = min(cells[row][column].time, taken.time / Double(work.count))
-      cells[row][column].allocations = min(cells[row][column].allocations, taken.allocations / Double(work.count))
+      cells[row][column] = min(cells[row][column], try work.measure(way) / Double(work.count))
     }
   }
 }
 for (way, row) in zip(ways, cells) {
-  let words = row.map { "\(Int($0.time.rounded())) ns, \(String(format: "%.1f", $0.allocations))" }
-  print("| \(way.name) | " + words.joined(separator: " | ") + " |")
+  print("| \(way.name) | " + row.map { "\(Int($0.rounded())) ns" }.joined(separator: " | ") + " |")
 }
 try group.syncShutdownGracefully()
