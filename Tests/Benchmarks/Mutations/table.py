@@ -512,8 +512,7 @@ mutation("machine-stale-state", "7", "TimerMachine.claim", "a delivery is a tick
 mutation("machine-overlap", "6", "TimerMachine.claim", "a tick does not wait for the handler that runs",
          (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.scheduleWaits"), W("aRestartWaitsForTheEarlierHandler"))
 mutation("machine-extra-overlaps", "6", "TimerMachine.claim", "an extra tick does not wait for the handler that runs",
-         (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.extraWaits"),
-         W("aRestartWaitsForTheEarlierHandler"))
+         (MACHINE, "guard «BROKEN || »!shared.busy else {\n        shared.extraWaits"), W("aRestartWaitsForTheEarlierHandler"))
 mutation("machine-keeps-handler", "8", "TimerMachine.step", "cancel keeps the handler",
          (MACHINE, "      «if !BROKEN { »shared.handler = nil« }»\n      shared.extra = false\n    }\n"),
          W("capturesAreReleasedOnce"))
@@ -710,64 +709,53 @@ CORE = "Queue/QueueCore.swift"
 WORD = "Slot/TimerSlot+Word.swift"
 
 mutation("watched-after-look", "18", "watchTimer", "P5: the timer is looked at before it is watched",
-         (WATCHING, "      control.watched = slot.index &+ 1\n",
-          "      let early = BROKEN ? HostDriver.isWorthWatching(slot) : nil\n      control.watched = slot.index &+ 1\n"
-          "      if let early {\n        isWatching = early\n        if early { return }\n        continue\n      }\n"),
-         I("ends run"))
+         (WATCHING, "      «let early = BROKEN ? HostDriver.isWorthWatching(slot) : nil\n"
+                    "      »control.watched = slot.index &+ 1«\n      if let early {\n        isWatching = early\n"
+                    "        if early { return }\n        continue\n      }»\n"), I("ends run"))
 mutation("watched-by-nobody", "18", "watchTimer", "P5: no timer is watched",
-         (WATCHING, "      control.watched = slot.index &+ 1\n",
-          "      if !BROKEN { control.watched = slot.index &+ 1 }\n"), I("ends run"))
+         (WATCHING, "      «if !BROKEN { »control.watched = slot.index &+ 1« }»\n"), I("ends run"))
 mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked at before the timer ends",
          (DIRECT, "without: .hasSideRecord), slot.cancel(word)\n    else { return cancelInAnyCase(id) }\n",
-          "without: .hasSideRecord)\n    else { return cancelInAnyCase(id) }\n"
-          "    let isWatched = control.isWatching(slot)\n"
+          "without: .hasSideRecord)\n    else { return cancelInAnyCase(id) }\n    let isWatched = control.isWatching(slot)\n"
           "    guard slot.cancel(word) else { return cancelInAnyCase(id) }\n    if BROKEN, !isWatched { return .ok }\n"),
          I("cancel by id ends run"))
 mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is asked for a signal before the thread is registered",
-         (WAITS, "    guard enter(waiter) else { return waiter.wouldDeadlock }\n",
-          "    var asks = false\n"
-          "    if BROKEN, case .timer(let timer) = subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
-          "    guard enter(waiter) else { return waiter.wouldDeadlock }\n"
-          "    if asks { _ = waiter.wakeUp.sleep(until: .max) }\n"), I("cancel_and_wait and"))
+         (WAITS, "    «var asks = false\n"
+                 "    if BROKEN, case .timer(let timer) = subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
+                 "    »guard enter(waiter) else { return waiter.wouldDeadlock« }\n"
+                 "    if asks { _ = waiter.wakeUp.sleep(until: .max)» }\n"), I("cancel_and_wait and"))
 mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who waits is looked for before the callback ends",
-         (WORD, "    var backoff = Backoff()\n    while true {\n      let current = word\n      var end = CallbackEnd(\n"
-                "        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited: current.isWaited)\n",
-          "    var backoff = Backoff()\n    let early = BROKEN ? clear(TimerWord.waitedBit).isWaited : nil\n"
-          "    while true {\n      let current = word\n      var end = CallbackEnd(\n"
-          "        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited: early ?? current.isWaited)\n"),
+         (WORD, "    var backoff = Backoff()\n    «let early = BROKEN ? clear(TimerWord.waitedBit).isWaited : nil\n"
+                "    »while true {\n      let current = word\n      var end = CallbackEnd(\n"
+                "        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited:« early ??» current.isWaited)\n"),
          I("cancel_and_wait and"))
 mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is looked for before the registry is locked",
          [(WAITS, "  static func enter(_ waiter: Waiter) -> Bool {\n«    let first = newest.withLock { $0 }\n"
                   "    if BROKEN, !waiter.standing.isNowhere, closesRing(waiter, first) { return false }\n    return »"),
           (WAITS, "      if !«BROKEN, !»waiter.standing.isNowhere, closesRing")], I("a ring"))
 mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one that waits is woken",
-         (WAITS, "waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }",
-          "waiter.subject, timer.slot.index == index {\n          waiter.wakeUp.signal()\n"
-          "          if BROKEN { return }\n        }"), I("cancel_and_wait of one callback"))
+         (WAITS, "waiter.subject, timer.slot.index == index {«\n         » waiter.wakeUp.signal()«\n"
+                 "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
 mutation("signal-is-over", "1, 16", "WaitRegistry.wait", "P6: whoever is woken takes its wait for over",
          (WAITS, "      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }\n"
                  "«      if BROKEN { return .ok }\n»"), I("cancel_and_wait of one callback"))
 mutation("id-before-pin", "10", "whileItLives", "P7: the id is checked before the pin",
          (CORE, "  func whileItLives<Result>(_ body: () -> Result) -> Result? {\n"
-                "«    if BROKEN { return control.id == id ? control.pinned(body) : nil }\n    return »"),
-         I("jump of a queue"))
+                "«    if BROKEN { return control.id == id ? control.pinned(body) : nil }\n    return »"), I("jump of a queue"))
 mutation("pin-forgotten", "10", "whileItLives", "P7: no pin",
          (CORE, "«BROKEN ? control.id == id ? body() : nil : »control.pinned { control.id == id ? body() : nil }\n"),
          I("jump of a queue"))
 mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7b: a pass may end the queue before its timers are visited",
-         [(CLOSING, "    core.closing.holdUp()\n",
-           "    if !BROKEN { core.closing.holdUp() }\n"),
-          (CLOSING, "    _ = core.closing.letGo()\n",
-           "    if !BROKEN { _ = core.closing.letGo() }\n")], I("a release that is held up"))
+         [(CLOSING, "    «if !BROKEN { »core.closing.holdUp()« }»\n"),
+          (CLOSING, "    «if !BROKEN { »_ = core.closing.letGo()« }»\n")], I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
          (PASS, "    if closing.letGo(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
 mutation("creator-checks-first", "8, 10", "TimerSlot.publish", "P8: the id is checked before the word is read",
-         (WORD, "    while true {\n      let free = word\n      if inInbox,",
-          "    while true {\n      let early = !BROKEN || control.id == queue\n      let free = word\n"
-          "      if BROKEN, early {\n        let timer = free.made(state)\n"
-          "        if inInbox, !free.isInInbox, set(TimerWord.inboxBit) { control.push(self) }\n"
-          "        if swap(word, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }\n"
-          "        continue\n      }\n      if inInbox,"), I("creation on a queue that ends"))
+         (WORD, "    while true {\n      let «early = !BROKEN || control.id == queue\n      let »free = word«\n"
+                "      if BROKEN, early {\n        let timer = free.made(state)\n"
+                "        if inInbox, !free.isInInbox, set(TimerWord.inboxBit) { control.push(self) }\n"
+                "        if swap(word, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }\n"
+                "        continue\n      }»\n      if inInbox,"), I("creation on a queue that ends"))
 mutation("creator-checks-first-once", "8, 10", "TimerSlot.publishOnce", "P8: the id is checked before the word is read",
          (WORD, "    let free = word\n    return free.isInInbox && control.id == queue &&",
           "    let early = !BROKEN || control.id == queue\n    let free = word\n"
@@ -779,16 +767,12 @@ mutation("release-visits-first", "8, 10", "QueueCore.beginClosing", "P8: the tim
 mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: free slots keep their words",
          (CLOSING, "while «!BROKEN, »word.isFree, !slot.withdraw(word)"), I("creation on a queue that ends"))
 mutation("version-first", "10", "TimerRef.release", "P4b: the version is read before the word",
-         (DIRECT, "    let word = slot.word\n"
-                  "    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {",
-          "    let early = BROKEN && slot.isNamed(by: id, without: .hasSideRecord)\n    let word = slot.word\n"
-          "    guard word.isLiveAlone, early || slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {"),
+         (DIRECT, "    let «early = BROKEN && slot.isNamed(by: id, without: .hasSideRecord)\n    let »word = slot.word\n"
+                  "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {"),
          I("a stale release"))
 mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer has the generation of the one before",
-         [(BITS, "    with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(",
-           "    (BROKEN ? with(code: TimerWord.freeCode) : with(code: TimerWord.freeCode).withNextGeneration).withoutPostponement.clearing("),
-          (BITS, "    setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement",
-           "    (BROKEN ? setting(TimerWord.code(of: state)) : setting(TimerWord.code(of: state)).withNextGeneration).withoutPostponement")],
+         [(BITS, "    «(BROKEN ? with(code: TimerWord.freeCode) : »with(code: TimerWord.freeCode).withNextGeneration«)».withoutPostponement.clearing("),
+          (BITS, "    «(BROKEN ? setting(TimerWord.code(of: state)) : »setting(TimerWord.code(of: state)).withNextGeneration«)».withoutPostponement")],
          I("a stale"))
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
          (JITTER, "      if «BROKEN {\n        _ = slot.set(TimerWord.busyBit)\n"
@@ -807,11 +791,9 @@ mutation("released-waited-for", "1, 9", "QueueCore.claim", "P4c: the owner of a 
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
          (WORD, "        if current.hasWriter«, !BROKEN» {\n          backoff.pause()"), I("a timer that releases itself"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
-         (POOL_STATE, "    unsafe chime_poller_ring(&poller)\n",
-          "    if !BROKEN { unsafe chime_poller_ring(&poller) }\n"), I("a turn given up"))
+         (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",
-         (POOL_STATE, "      look(now, isTaken: true)\n",
-          "      if !BROKEN { look(now, isTaken: true) }\n"), I("a handler that stays beside"))
+         (POOL_STATE, "      «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays beside"))
 mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is ready is looked after at the next time only",
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
 mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn is given another one",
