@@ -47,6 +47,39 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* 
   EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + 99 * g->interval_ns, INT64_MAX);
 }
 
+/* Never early, on any clock: the tick that comes says when it was due. */
+static void never_early(csuite *t, probe *p, const chime_tick *tick) {
+  int64_t now = 0;
+  EXPECT_OK(chime_queue_now(p->queue, &now));
+  EXPECT(tick->scheduled_ns <= tick->actual_ns && tick->actual_ns <= now);
+  EXPECT_BETWEEN((tick->scheduled_ns - p->number) % (2 * CHIME_MILLISECOND), 0, CHIME_MILLISECOND);
+}
+
+static void check_grid_with_jitter(csuite *t, chime_queue_t queue) {
+  probe *p = probe_idle(t, queue, NULL);
+  p->number = now_of(t, queue) + CHIME_MILLISECOND;
+  p->on_tick = never_early;
+  EXPECT_OK(
+      chime_timer_activate(p->timer, &SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = p->number,
+                                               .interval_ns = 2 * CHIME_MILLISECOND, .jitter_ns = CHIME_MILLISECOND)));
+  AWAIT(load(&p->ticks) >= 20);
+}
+
+TESTS_ON_DISPATCH_QUEUES(a_timer_with_jitter_keeps_its_grid) { check_grid_with_jitter(t, queue); }
+
+/* Its deadline is a time of day, and moves with the clock; the random part is in it. */
+TEST(a_time_of_day_with_jitter_keeps_its_grid) {
+  check_grid_with_jitter(t, csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL)));
+}
+
+TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
+  probe *late = probe_after(t, queue, "a", CHIME_HOUR);
+  let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
+  probe *early = probe_after(t, queue, "b", CHIME_MILLISECOND);
+  EXPECT(await(&early->returned, 1));
+  EXPECT_EQ(load(&late->ticks), 0);
+}
+
 /* "No tick starts before now + delay." */
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;

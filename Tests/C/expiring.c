@@ -3,13 +3,45 @@
  * acquired it keeps it; the handler of the expiry is called once or never, and each finalizer once, after the last use.
  * Promises 3, 8, 9 and 10. (Many threads at once: storm.c.)
  */
-#include "timeline.h"
+#include "harness.h"
+
+static probe *expects(probe *v, const char *name) {
+  csuite *t = v->t;
+  probe *n = probe_of_owner(v, name);
+  EXPECT_OK(probe_expects(n));
+  return n;
+}
+
+static void acquire(probe *v) {
+  csuite *t = v->t;
+  void *found = NULL;
+  EXPECT_OK(chime_expiring_acquire(v->id, &found));
+  EXPECT(found == v && v->finalized == 0);
+}
+
+static void expect_there(probe *v) {
+  csuite *t = v->t;
+  acquire(v);
+  EXPECT_OK(chime_expiring_yield(v->id));
+}
+
+/* Every call answers so, and nothing is taken. */
+static void expect_over(probe *v, chime_status status) {
+  csuite *t = v->t;
+  probe *late = probe_of_owner(v, "late");
+  void *found;
+  EXPECT_STATUS(chime_expiring_acquire(v->id, &found), status);
+  EXPECT_STATUS(chime_expiring_yield(v->id), status);
+  EXPECT_STATUS(chime_expiring_reset(v->id, 1), status);
+  EXPECT_STATUS(probe_expects(late), status);
+  EXPECT_STATUS(chime_expiring_on_expiry(v->id, NULL, NULL, NULL), status);
+  EXPECT_EQ(late->finalized, 0);
+}
 
 /* A value that vanishes in an hour; the handler of its expiry is `other`. */
 static probe *distant(csuite *t, chime_queue_t queue) {
   probe *v = probe_value(t, queue, "v", CHIME_HOUR);
-  v->other = probe_of_owner(v, "n");
-  EXPECT_OK(probe_expects(v->other));
+  v->other = expects(v, "n");
   return v;
 }
 
@@ -23,28 +55,64 @@ static probe *soon(csuite *t, chime_queue_t queue, probe_action on_expiry) {
 
 /* ---- Vanishing -------------------------------------------------------------------------------------------------- */
 
-TIMELINE(a_value_vanishes_exactly_when_its_time_is_over,
-         "V value 10; V.on n; +9; V is there; +1; V is gone | n@10 n. V.; V.yield?; +100; V.release |; V is released")
+VIRTUAL_TEST(a_value_vanishes_exactly_when_its_time_is_over) {
+  probe *v = probe_value(t, queue, "v", 10), *w = probe_value(t, queue, "w", 20);
+  expects(v, "n");
+  expects(w, "o");
+  ADVANCE(9);
+  expect_there(v);
+  ADVANCE(1);
+  EXPECT_LOG("n@10 n. v.");
+  expect_over(v, CHIME_IGNORED);
+  /* Nobody can acquire it, though its queue has not noticed. */
+  JUMP(9);
+  expect_there(w);
+  JUMP(1);
+  expect_vanished(w);
+  EXPECT_STATUS(chime_expiring_reset(w->id, 100), CHIME_IGNORED);
+  JUMP(25);
+  EXPECT_LOG("");
+  ADVANCE(0);
+  EXPECT_LOG("o@20>45 o. w.");
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_OK(chime_expiring_release(w->id));
+  expect_over(v, CHIME_ERROR_INVALID_HANDLE);
+}
 
-/* Nobody can acquire it, though its queue has not noticed. */
-TIMELINE(
-    a_value_is_gone_before_its_queue_notices,
-    "V value 10; V.on n; >9; V is there; >1; V is gone; V.reset 100?; V.on m?; >25; V is gone |; +0 | n@10>35 n. V.")
+static void expect_gone(csuite *t, probe *p, const chime_tick *tick) { expect_vanished(p->other); }
 
-/* In the order of its tick or not: a handler that runs at the deadline does not find it. */
-TIMELINE(handlers_that_run_at_the_deadline_do_not_find_the_value,
-         "a 5/5; V value 10; b 5/5; a: V is there; b: V is there; +5 | a1@5 b1@5; "
-         "a: V is gone; b: V is gone; +10 | a2@10 V. b2@10 a3@15 b3@15")
+/* In the order of its tick or not. */
+VIRTUAL_TEST(handlers_that_run_at_the_deadline_do_not_find_the_value) {
+  probe *a = probe_after(t, queue, "a", 10), *v = probe_value(t, queue, "v", 10), *b = probe_after(t, queue, "b", 10);
+  a->other = b->other = v;
+  a->on_tick = b->on_tick = expect_gone;
+  ADVANCE(10);
+  EXPECT_LOG("a1@10 v. b1@10");
+  EXPECT_OK(chime_expiring_release(v->id));
+}
 
-/* It is 90 years later. */
-TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
-         "V value max; W value 5; V.on n; W.reset max; +2838240000000000000; V is there; W is there; "
-         "V.reset 10; >9; V is there; >1; V is gone; +0 | n@2838240000000000010 n. V.; W.release | W.")
-
-/* Sums saturate, and INT64_MAX is never: also on a clock that stands there. */
-TIMELINE(the_end_of_time_ends_no_value,
-         ">9223372036854775802; V value max; W value 4; +4 | W.; >3600000000000; now max; +0; V is there; "
-         "V.reset 1; V is there |; V.release | V.")
+/* Also on a clock that stands at the end of time, where sums saturate. */
+VIRTUAL_TEST(a_lifetime_without_end_ends_with_a_reset_or_a_release) {
+  probe *v = probe_value(t, queue, "v", CHIME_FOREVER), *w = probe_value(t, queue, "w", 5);
+  EXPECT_OK(chime_expiring_reset(w->id, CHIME_FOREVER));
+  ADVANCE(INT64_C(2838240000000000000)); /* 90 years */
+  expect_there(v);
+  EXPECT_OK(chime_expiring_reset(v->id, 10));
+  JUMP(9);
+  expect_there(v);
+  JUMP(1);
+  expect_vanished(v);
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_LOG("v.");
+  JUMP(CHIME_FOREVER);
+  ADVANCE(0);
+  expect_there(w);
+  EXPECT_OK(chime_expiring_reset(w->id, 1));
+  expect_there(w);
+  EXPECT_LOG("");
+  EXPECT_OK(chime_expiring_release(w->id));
+  EXPECT_LOG("w.");
+}
 
 /* In chime_queue_run until its time is over, against the limit until it is released. */
 TEST(a_value_counts_as_a_timer_of_its_queue) {
@@ -52,7 +120,6 @@ TEST(a_value_counts_as_a_timer_of_its_queue) {
   int64_t begin = monotonic_ns();
   probe *v = probe_value(t, queue, "v", 20 * CHIME_MILLISECOND);
   chime_timer_t timer = 0;
-  EXPECT_STATUS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer), CHIME_ERROR_LIMIT);
   EXPECT_OK(chime_queue_run(queue, 0));
   expect_vanished(v);
   EXPECT(monotonic_ns() - begin >= 20 * CHIME_MILLISECOND);
@@ -73,47 +140,102 @@ TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   csuite_shutdown(t, queue);
   EXPECT_EQ(load(&other->finalized) + load(&other->other->finalized), 2); /* without a release */
   EXPECT_EQ(load(&other->other->ticks), 0);
-  expect_vanished(other);
-  EXPECT_STATUS(chime_expiring_reset(other->id, 1), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_yield(other->id), CHIME_IGNORED);
+  expect_over(other, CHIME_IGNORED);
   EXPECT_OK(chime_expiring_release(v->id));
   EXPECT_OK(chime_expiring_release(other->id));
 }
 
-TIMELINE(
-    a_reset_begins_the_time_anew_later_or_earlier,
-    "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
-    "+1; V is gone | n@103 n. V.; V.reset 100?; V is gone; +200 |")
+VIRTUAL_TEST(a_reset_begins_the_time_anew_later_or_earlier) {
+  probe *v = probe_value(t, queue, "v", 10);
+  expects(v, "n");
+  ADVANCE(9);
+  EXPECT_OK(chime_expiring_reset(v->id, 100));
+  ADVANCE(90);
+  expect_there(v);
+  EXPECT_OK(chime_expiring_reset(v->id, 5));
+  ADVANCE(4);
+  expect_there(v);
+  EXPECT_OK(chime_expiring_reset(v->id, 0));
+  expect_vanished(v);
+  EXPECT_LOG("");
+  ADVANCE(1);
+  EXPECT_LOG("n@103 n. v.");
+  EXPECT_OK(chime_expiring_release(v->id));
+}
 
 /* ---- Acquire and yield ------------------------------------------------------------------------------------------ */
 
-TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_time,
-         "V value 10; V.on n; V.acquire; V.acquire; +20 | n@10 n.; V is gone; V.yield |; V.yield | V.; "
-         "V.yield?; V is gone; V.release |")
-TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_release,
-         "V value 10; V.on n; V.acquire; V.acquire; V.release | n.; V.acquire -> INVALID_HANDLE; "
-         "V.reset 10 -> INVALID_HANDLE; V.on m -> INVALID_HANDLE; V.release -> INVALID_HANDLE; "
-         "V.yield; +20 |; V.yield | V.; V is released")
-TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_queue,
-         "V value 10; W value 50; V.on n; W.on o; V.acquire; W.acquire; +20 | n@10 n.; queue.shutdown | o.; V is gone; "
-         "W is gone; V.release; W.release |; V.yield | V.; W.yield | W.; V is released; W is released")
+VIRTUAL_TEST(who_has_acquired_the_value_keeps_it_beyond_its_time_its_release_and_its_queue) {
+  probe *v = probe_value(t, queue, "v", 10), *w = probe_value(t, queue, "w", 50), *x = probe_value(t, queue, "x", 50);
+  expects(v, "n");
+  expects(w, "o");
+  acquire(v);
+  acquire(v);
+  acquire(w);
+  acquire(x);
+  ADVANCE(20);
+  EXPECT_LOG("n@10 n."); /* of v, whose time is over */
+  expect_vanished(v);
+  EXPECT_OK(chime_expiring_yield(v->id));
+  EXPECT_LOG("");
+  EXPECT_OK(chime_expiring_yield(v->id));
+  EXPECT_LOG("v.");
+  expect_over(v, CHIME_IGNORED);
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_OK(chime_expiring_release(w->id));
+  EXPECT_LOG("o."); /* in the call, without a call of it */
+  EXPECT_STATUS(chime_expiring_reset(w->id, 10), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_expiring_release(w->id), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_OK(chime_expiring_yield(w->id));
+  EXPECT_LOG("w.");
+  expect_over(w, CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  expect_vanished(x);
+  EXPECT_OK(chime_expiring_release(x->id));
+  EXPECT_LOG("");
+  EXPECT_OK(chime_expiring_yield(x->id));
+  EXPECT_LOG("x.");
+}
 
 /* ---- The handler of the expiry ---------------------------------------------------------------------------------- */
 
-TIMELINE(a_handler_replaces_the_one_before, "V value 10; V.on n; V.on o | n.; +10 | o@10 o. V.; "
-                                            "W value 10; W.on p; W.on nothing | p.; W.on nothing; +10 | W.")
+VIRTUAL_TEST(a_handler_replaces_the_one_before) {
+  probe *v = probe_value(t, queue, "v", 10), *w = probe_value(t, queue, "w", 20);
+  expects(v, "n");
+  expects(v, "o");
+  expects(w, "p");
+  EXPECT_LOG("n.");
+  EXPECT_OK(chime_expiring_on_expiry(w->id, NULL, NULL, NULL));
+  EXPECT_OK(chime_expiring_on_expiry(w->id, NULL, NULL, NULL));
+  EXPECT_LOG("p.");
+  ADVANCE(20);
+  EXPECT_LOG("o@10 o. v. w.");
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_OK(chime_expiring_release(w->id));
+}
 
-TIMELINE(the_handler_does_not_bring_the_value_back,
-         "V value 10; V.on n; n: V is gone, V.reset 10?, V.yield?, V.on m?; +30 | n@10 n. V.")
-TIMELINE(the_handler_may_make_the_next_value,
-         "V value 10; V.on n; n: W value 10, W.on o, V.release!; +30 | n@10 n. V. o@20 o. W.")
+static void make_the_next(csuite *t, probe *n, const chime_tick *tick) {
+  expect_over(n->owner, CHIME_IGNORED);
+  n->other = probe_value(t, n->queue, "w", 10);
+  EXPECT_STATUS(chime_expiring_release(n->owner->id), CHIME_RUNNING);
+}
 
-/* ---- Release ---------------------------------------------------------------------------------------------------- */
+static void release_the_queue(csuite *t, probe *n, const chime_tick *tick) {
+  EXPECT_STATUS(chime_queue_release(n->queue), CHIME_RUNNING);
+}
 
-/* The value and its handler's context, in no order that is promised. */
-TIMELINE(
-    a_release_finalizes_in_the_call_and_nothing_is_called,
-    "V value 10; V.release | V.; V is released; W value 10; W.on n; W.acquire; W.release | n.; W.yield | W.; +20 |")
+/* It does not bring the value back. */
+VIRTUAL_TEST(the_handler_may_make_the_next_value_and_release_the_queue) {
+  probe *n = expects(probe_value(t, queue, "v", 10), "n");
+  n->on_tick = make_the_next;
+  ADVANCE(10);
+  EXPECT_LOG("n@10 n. v.");
+  probe *w = n->other, *o = expects(w, "o");
+  o->on_tick = release_the_queue;
+  EXPECT_STATUS(chime_queue_advance(queue, 30), CHIME_ERROR_SHUT_DOWN);
+  EXPECT_LOG("o@20 o. w.");
+  EXPECT_OK(chime_expiring_release(w->id));
+}
 
 TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) { /* [8] [9] */
   probe *v = soon(t, queue, stay_until_gate_opens), *n = v->other;
@@ -127,17 +249,38 @@ TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) 
   EXPECT(await(&v->finalized, 1) && await(&n->finalized, 1));
 }
 
-TIMELINE(the_handler_may_release_the_queue,
-         "V value 10; W value 20; V.on n; W.on o; n: queue.release!; +30 -> SHUT_DOWN | n@10 n. V. W. o.; W is gone")
-
 /* ---- Finalizers ------------------------------------------------------------------------------------------------- */
 
-/* With no lock held: a finalizer may call whatever others may. What they answer depends on where the value was. */
-TIMELINE(finalizers_of_values_may_use_the_id, "V value 10; V.: V is ended; +10 | V.; "
-                                              "W value max; W.: W is released; W.release | W.; "
-                                              "X value 10; X.: X is ended; X.acquire; +10; X.yield | X.; "
-                                              "Z value 10; Z.: Z is ended, Z.release; +10 | Z.; Z is released; "
-                                              "Y value max; Y.: Y is ended; queue.release | Y.")
+static void use_the_id(csuite *t, probe *v) { expect_over(v, v->status); }
 
-/* What V.on puts is replaced in this call, by the finalizer of the one before. */
-TIMELINE(a_contexts_finalizer_may_use_the_id, "V value 10; V.on n; n.: V.on p; V.on o | n. o.; +10 | p@10 p. V.")
+static probe *that_is_used(csuite *t, chime_queue_t queue, int64_t lifetime, chime_status status) {
+  probe *v = probe_value(t, queue, "v", lifetime);
+  v->on_finalize = use_the_id;
+  v->status = status;
+  return v;
+}
+
+static void put_another(csuite *t, probe *n) { expects(n->owner, "p"); }
+
+/* With no lock held: a finalizer may call whatever others may. What they answer depends on where the value was. */
+VIRTUAL_TEST(finalizers_may_use_the_id) {
+  probe *expires = that_is_used(t, queue, 10, CHIME_IGNORED), *yielded = that_is_used(t, queue, 10, CHIME_IGNORED);
+  probe *released = that_is_used(t, queue, 20, CHIME_ERROR_INVALID_HANDLE);
+  probe *ends = that_is_used(t, queue, 20, CHIME_IGNORED), *v = probe_value(t, queue, "w", 10);
+  acquire(yielded);
+  expects(v, "n")->on_finalize = put_another;
+  expects(v, "o"); /* is replaced in this call, by the finalizer of the one before */
+  EXPECT_LOG("n. o.");
+  ADVANCE(10);
+  EXPECT_LOG("v. p@10 p. w.");
+  EXPECT_OK(chime_expiring_yield(yielded->id));
+  EXPECT_LOG("v.");
+  EXPECT_OK(chime_expiring_release(released->id));
+  EXPECT_LOG("v.");
+  EXPECT_OK(chime_queue_release(queue));
+  EXPECT_LOG("v.");
+  EXPECT_OK(chime_expiring_release(expires->id));
+  EXPECT_OK(chime_expiring_release(yielded->id));
+  EXPECT_OK(chime_expiring_release(ends->id));
+  EXPECT_OK(chime_expiring_release(v->id));
+}

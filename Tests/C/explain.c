@@ -1,5 +1,5 @@
 /* explain.c - chime_timer_explain and chime_queue_dump: what they say of a timer in each state, and in what room. */
-#include "timeline.h"
+#include "harness.h"
 
 typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
 
@@ -24,38 +24,72 @@ static int lines_dumped(csuite *t, chime_queue_t queue) {
   return lines;
 }
 
-TIMELINE(each_state_is_explained,
-         "a new; a says it was never activated, and has no schedule.; a.reschedule 1500000000; "
-         "a says it was never activated.; a.activate; "
-         "a says it is due in 1.5 s, on a virtual clock, which somebody has to advance.; a.suspend; +10800000000000; "
-         "a says it was suspended 3 h ago.; a.postpone 0; a.reschedule 1500000000; a says it was suspended 3 h ago.; "
-         "a.resume; a.cancel; a says it was cancelled.; a.activate; +2000000000 | a1@10801500000000; "
-         "a says it has finished: it was a one-shot.; a.restart max; a says its deadline is never.; "
-         "a.restart 10/10 limit 3; +30; a says it has finished, after 3 due times.; "
-         "O target; b 10/10 of O; O.release; b says its target has gone, which has cancelled it.")
+VIRTUAL_TEST(each_state_is_explained) {
+  const chime_schedule soon = *AFTER(1500 * CHIME_MILLISECOND);
+  probe *o = probe_target(t, "o"), *p = probe_idle(t, queue, NULL), *user = probe_new(t, queue, NULL);
+  EXPECT_EXPLAINED(p->timer, "it was never activated, and has no schedule.");
+  EXPECT_OK(chime_timer_reschedule(p->timer, &soon));
+  EXPECT_EXPLAINED(p->timer, "it was never activated.");
+  EXPECT_OK(chime_timer_activate(p->timer, NULL));
+  EXPECT_EXPLAINED(p->timer, "it is due in 1.5 s, on a virtual clock, which somebody has to advance.");
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  ADVANCE(3 * CHIME_HOUR);
+  EXPECT_OK(chime_timer_reschedule(p->timer, &soon));
+  EXPECT_EXPLAINED(p->timer, "it was suspended 3 h ago.");
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_EXPLAINED(p->timer, "it was cancelled.");
+  EXPECT_OK(chime_timer_activate(p->timer, NULL));
+  ADVANCE(2 * CHIME_SECOND);
+  EXPECT_EXPLAINED(p->timer, "it has finished: it was a one-shot.");
+  EXPECT_OK(chime_timer_restart_after(p->timer, CHIME_FOREVER));
+  EXPECT_EXPLAINED(p->timer, "its deadline is never.");
+  EXPECT_OK(chime_timer_restart(p->timer, &SCHEDULE(.first_ns = 10, .interval_ns = 10, .tick_limit = 3)));
+  ADVANCE(30);
+  EXPECT_EXPLAINED(p->timer, "it has finished, after 3 due times.");
+  user->target = o;
+  chime_timer_options options = probe_options(user);
+  options.finalizer = NULL; /* of two timers */
+  EXPECT_OK(chime_timer_start(queue, &options, EVERY(10, 10), &user->timer));
+  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
+  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_EXPLAINED(user->timer, "its target has gone, which has cancelled it.");
+  EXPECT_STATUS(chime_timer_activate(p->timer, &soon), CHIME_ERROR_TARGET_GONE);
+  EXPECT_EXPLAINED(p->timer, "it was never activated, and cannot be: its target is gone.");
+}
 
 /* The postponement lives on in the deadline, or in what remains of it; a hundred hours from zero. */
-TIMELINE(suspended_time_is_right_under_both_policies_and_far_from_zero,
-         ">360000000000000; a 1000000000/1000000000; b 1000000000/1000000000 remaining; a.postpone 4000000000; "
-         "b.postpone 4000000000; a.suspend; b.suspend; >90000000000; a says it was suspended 90 s ago.; "
-         "b says it was suspended 90 s ago.; a.resume; b.resume; a due 360004000000000; b due 360094000000000")
+VIRTUAL_TEST(suspended_time_is_right_under_both_policies_and_far_from_zero) {
+  const int64_t begin = 100 * CHIME_HOUR;
+  JUMP(begin);
+  for (chime_resume_policy policy = CHIME_RESUME_COALESCE; policy <= CHIME_RESUME_REMAINING; policy++) {
+    int64_t now = now_of(t, queue);
+    probe *p = probe_start(t, queue, NULL,
+                           &SCHEDULE(.first_ns = CHIME_SECOND, .interval_ns = CHIME_SECOND, .resume_policy = policy));
+    EXPECT_OK(chime_timer_postpone(p->timer, 4 * CHIME_SECOND));
+    EXPECT_OK(chime_timer_suspend(p->timer));
+    JUMP(90 * CHIME_SECOND);
+    EXPECT_EXPLAINED(p->timer, "it was suspended 90 s ago.");
+    EXPECT_OK(chime_timer_resume(p->timer));
+    EXPECT_EQ(deadline_of(t, p->timer) - now, (policy == CHIME_RESUME_REMAINING ? 94 : 4) * CHIME_SECOND);
+  }
+}
 
-TIMELINE(
-    what_is_due_names_what_it_waits_for,
-    "a 10; >40; a says it was due 30 ns ago/ it comes with the next advance of its virtual queue.; a.suspend; a.fire; "
-    "a says it was suspended 0 ns ago/ an extra tick or another callback has not been called yet/ it comes with the "
-    "next advance of its virtual queue.; b 5000 full; "
-    "b says it is due in 5 us, on a virtual clock, which somebody has to advance/ an extra tick or another callback "
-    "has not been called yet/ it comes with the next advance of its virtual queue.")
-
-/* An idle timer cannot be activated any more; a finished one neither. */
-TIMELINE(
-    a_target_that_is_gone_is_told_of_timers_at_rest,
-    "O target; a new of O; b 1 of O; c 0/1 limit 2 of O; +10; a says it was never activated, and has no schedule.; "
-    "c.fire; O.release; a.activate 0 -> TARGET_GONE; "
-    "a says it was never activated, and cannot be: its target is gone.; "
-    "b says it has finished: it was a one-shot, and its target is gone.; "
-    "c says it has finished, after 2 due times, and its target is gone.")
+VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
+#define NEXT_ADVANCE "it comes with the next advance of its virtual queue."
+#define NOT_CALLED "an extra tick or another callback has not been called yet; " NEXT_ADVANCE
+  probe *p = probe_after(t, queue, NULL, 10);
+  JUMP(40);
+  EXPECT_EXPLAINED(p->timer, "it was due 30 ns ago; " NEXT_ADVANCE);
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  EXPECT_OK(chime_timer_fire(p->timer));
+  EXPECT_EXPLAINED(p->timer, "it was suspended 0 ns ago; " NOT_CALLED);
+  p = probe_start_full(t, queue, NULL, AFTER(5000));
+  EXPECT_EXPLAINED(p->timer, "it is due in 5 us, on a virtual clock, which somebody has to advance; " NOT_CALLED);
+  ADVANCE(0);
+  /* It cannot be an extra tick: a cancelled timer has none. */
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_EXPLAINED(p->timer, "it was cancelled; its cancel handler has not been called yet; " NEXT_ADVANCE);
+}
 
 static void explain_the_last_call(csuite *t, probe *p, const chime_tick *tick) {
   const char *finished = "it has finished: it was a one-shot; its handler has not returned yet";
@@ -76,38 +110,6 @@ VIRTUAL_TEST(a_handler_holds_up_only_calls_that_are_to_come) {
   a->on_tick = explain_the_last_call;
   ADVANCE(1);
   EXPECT_EQ(a->ticks, 1);
-}
-
-/* "Never" does not come, not even when a virtual clock has reached it. */
-VIRTUAL_TEST(nothing_is_due_that_is_due_never) {
-  probe *never = probe_after(t, queue, "never", CHIME_FOREVER);
-  probe_idle(t, queue, "idle");
-  JUMP(CHIME_FOREVER);
-  EXPECT_EXPLAINED(never->timer, "its deadline is never.");
-  EXPECT_DUMPED(queue, ": running, 0 ticks, 0 missed\n");
-  EXPECT_DUMPED(queue, ": idle, 0 ticks, 0 missed\n");
-}
-
-/* It cannot be an extra tick: a cancelled timer has none. */
-TIMELINE(
-    a_cancel_handler_that_is_to_come_is_told,
-    "a 1 full; +0; a.cancel; a says it was cancelled/ its cancel handler has not been called yet/ it comes with the next "
-    "advance of its virtual queue.; +0; a says it was cancelled.")
-
-static void fire_and_explain(void *context) {
-  probe *p = context;
-  csuite *t = p->t;
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_EXPLAINED_WITH(
-      p->timer, "; an extra tick or another callback has not been called yet; its queue is busy, or about to call it.");
-}
-
-/* Without a running handler: for all that is known, there is nothing else on the queue. */
-SERIAL_TEST(a_serial_queue_may_be_about_to_call_what_is_explained) {
-  probe *p = probe_after(t, queue, "p", CHIME_HOUR);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_queue_sync(queue, fire_and_explain, p, CHIME_FOREVER));
-  EXPECT(await(&p->ticks, 1));
 }
 
 HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {

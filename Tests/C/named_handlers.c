@@ -4,7 +4,7 @@
  * finalizer is called once, after the last call. Promises 6, 8, 9 and 10. (What handlers, finalizers and other callbacks do to
  * each other's keys in every combination: Tests/Model. Many threads at once: storm.c.)
  */
-#include "timeline.h"
+#include "harness.h"
 
 static probe *handler_of(probe *p, const char *key) {
   csuite *t = p->t;
@@ -16,11 +16,6 @@ static probe *handler_of(probe *p, const char *key) {
 static void activate_fast(csuite *t, probe *p) {
   EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
 }
-
-/* ---- Order, ticks and contexts ---------------------------------------------------------------------------------- */
-
-TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_came,
-         "a 10/10; a.add y; a.add x; +10; a.add b; +10 | a1@10 y1 x1 a2@20 y2 x2 b2; a.release | y. x. b. a.")
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
@@ -93,9 +88,6 @@ TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_r
 }
 
 /* ---- What handlers do to the timer ------------------------------------------------------------------------------- */
-
-TIMELINE(a_named_handler_cannot_wait_for_its_own_timer,
-         "a 10/10; a.add x; x: a is busy, a.cancel_and_wait -> WOULD_DEADLOCK, a is cancelled; +20 | a1@10 x1")
 
 /* The tick ends with the last of its handlers: for cancel_and_wait, for the statuses, for the finalizers. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned) {

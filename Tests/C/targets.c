@@ -3,14 +3,9 @@
  * target's timers end at once; each destructor is called once, after the last handler that had the object, and may call
  * anything. Promises 8, 9, 10 and 11. (Timers in each state, and each call on them: Model. Many threads at once: storm.c.)
  */
-#include "timeline.h"
+#include "harness.h"
 
 /* ---- The last release ------------------------------------------------------------------------------------------- */
-
-/* A cancelled timer may be given a schedule, and stays cancelled. */
-TIMELINE(the_last_release_between_two_ticks_cancels_at_once,
-         "O target; a 10/10 full of O; +25 | a^ a1@10 a2@20; O.release | O.; a is cancelled; a.fire?; a is over; "
-         "a.reschedule 1/1; a is over; a is cancelled; +100 | a-; a.release; +100 | a.")
 
 static void expect_gone(csuite *t, probe *p, const chime_tick *tick) { EXPECT(tick->target == NULL); }
 
@@ -97,13 +92,36 @@ TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
 
 /* ---- What becomes of the timers --------------------------------------------------------------------------------- */
 
-/* In the finalizer of c, which nobody holds: the last reference has gone, some timers have not been cancelled yet. */
-TIMELINE(
-    no_timer_gets_away_while_its_target_goes,
-    "O target; a 10/10 of O; b 10/10 of O; c 10/10 self of O; d 10/10 of O; e 10/10 of O; "
-    "c.: O.retain -> INVALID_HANDLE, a.restart 1/1 -> TARGET_GONE, b.restart 1/1 -> TARGET_GONE, "
-    "d.restart 1/1 -> TARGET_GONE, e.restart 1/1 -> TARGET_GONE, a.fire?, e.fire?, a.reschedule 1/1, e.reschedule 1/1; "
-    "O.release | c. O.; a is over; b is over; d is over; e is over; +100 |")
+enum { HELD = 4 };
+
+static void try_to_get_away(csuite *t, probe *p) {
+  probe **held = p->user;
+  EXPECT_STATUS(chime_target_retain(p->target->id, NULL), CHIME_ERROR_INVALID_HANDLE);
+  for (int i = 0; i < HELD; i++) {
+    EXPECT_STATUS(chime_timer_restart(held[i]->timer, EVERY(1, 1)), CHIME_ERROR_TARGET_GONE);
+    EXPECT_STATUS(chime_timer_fire(held[i]->timer), CHIME_IGNORED);
+    EXPECT_OK(chime_timer_reschedule(held[i]->timer, EVERY(1, 1)));
+  }
+}
+
+/* In the finalizer of one that nobody holds: the last reference has gone, some timers have not been cancelled yet. */
+VIRTUAL_TEST(no_timer_gets_away_while_its_target_goes) {
+  probe *o = probe_target(t, "o"), *held[HELD], *unheld = probe_new(t, queue, "u");
+  unheld->target = o;
+  unheld->user = held;
+  unheld->on_finalize = try_to_get_away;
+  chime_timer_options options = probe_options(unheld);
+  for (int i = 0; i < HELD; i++) {
+    if (i == HELD / 2) EXPECT_OK(chime_timer_start(queue, &options, EVERY(10, 10), NULL));
+    held[i] = user_of(o, queue, NULL);
+    EXPECT_OK(chime_timer_activate(held[i]->timer, EVERY(10, 10)));
+  }
+  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_LOG("u. o.");
+  for (int i = 0; i < HELD; i++) expect_over(t, held[i]->timer);
+  ADVANCE(100);
+  for (int i = 0; i < HELD; i++) EXPECT_EQ(held[i]->ticks, 0);
+}
 
 /* ---- The destructor --------------------------------------------------------------------------------------------- */
 
@@ -159,9 +177,6 @@ TESTS_ON_ALL_QUEUES(the_destructor_in_the_release_may_call_anything) {
 TESTS_ON_ALL_QUEUES(the_destructor_after_a_handler_may_call_anything) {
   a_destructor_may_call_anything(t, place, queue, 1);
 }
-
-TIMELINE(a_destructor_may_shut_down_the_queue_it_runs_on,
-         "O target; a 0/10 of O; a: O.release; O.: queue.shutdown -> WOULD_DEADLOCK; +10 -> SHUT_DOWN | a1@0 O. a.")
 
 static void stay_in_the_destructor(csuite *t, probe *o) { stay_until_gate_opens(t, o, NULL); }
 

@@ -1,7 +1,7 @@
 /* weak.c - see weak.h. */
 #include "weak.h"
 
-#include "script.h"
+#include <ctype.h>
 
 static void weak_action(const chime_tick *tick, void *user_info) {
   weak *w = user_info;
@@ -97,16 +97,43 @@ int64_t wall_ns(void) {
 
 void run_until_due(weak *w, int least) { run_until(w->t, NULL, &w->due, least); }
 
-/* ---- Scripts ----------------------------------------------------------------------------------------------------- */
+/* ---- Scripts: words and numbers; whatever takes something of *s moves it on ------------------------------------------ */
+
+enum { LONGEST = 400 /* statement */ };
 
 typedef struct weak_script {
-  script script;
+  csuite *t;
+  const char *file;
+  int line;
   weak *timers[26];
+  const char *reactions[26]; /* what the action of each does */
 } weak_script;
 
+static void run_script(weak_script *s, const char *statements, const char *separators);
+
+static void skip(const char **s) { *s += strspn(*s, " "); }
+
+/* Whether that word comes next; then it is taken, with the spaces behind it. */
+static int take(const char **s, const char *word) {
+  size_t length = strlen(word);
+  skip(s);
+  if (strncmp(*s, word, length) != 0 || isalpha((unsigned char)(*s)[length])) return 0;
+  *s += length;
+  skip(s);
+  return 1;
+}
+
+static int64_t take_number(const char **s) {
+  char *end;
+  int64_t number = strtoll(*s, &end, 10);
+  *s = end;
+  skip(s);
+  return number;
+}
+
 static int64_t take_time(const char **s) {
-  int64_t number = take_number(s);
-  return number == INT64_MAX || number == INT64_MIN ? number : number * CHIME_MILLISECOND;
+  if (take(s, "max") || take(s, "never")) return INT64_MAX;
+  return take(s, "min") ? INT64_MIN : take_number(s) * CHIME_MILLISECOND;
 }
 
 static const char *take_mode(const char **s) {
@@ -114,12 +141,35 @@ static const char *take_mode(const char **s) {
   return take(s, "tracking") ? TRACKING : take(s, "common") ? CHIME_RUN_LOOP_COMMON_MODES : NULL;
 }
 
-static void react(weak *w, const chime_tick *tick) { script_react(w->user, w->name, ""); }
+/* Cuts the expected status off: `!`, `?` or `-> NAME`. */
+static chime_status cut_status(char *statement) {
+  char *arrow = strstr(statement, " -> "), *last = statement + strlen(statement) - 1;
+  chime_status status = *last == '!' ? CHIME_RUNNING : *last == '?' ? CHIME_IGNORED : CHIME_OK;
+  if (arrow != NULL) {
+    *arrow = 0;
+    for (status = -1; strcmp(chime_status_name(status), "CHIME_UNKNOWN") != 0; status--) {
+      if (strcmp(chime_status_name(status) + strlen("CHIME_ERROR_"), arrow + 4) == 0) break;
+    }
+  } else if (status != CHIME_OK) {
+    *last = 0;
+  }
+  return status;
+}
 
-static chime_status call(script *script, const char *s) {
-  weak *w = ((weak_script *)script)->timers[*s - 'a'];
+/* ---- Statements -------------------------------------------------------------------------------------------------- */
+
+static void expect_so(weak_script *s, const char *statement, int64_t actual, int64_t expected) {
+  csuite_expect_equal(s->t, actual, expected, s->file, s->line, statement);
+}
+
+static void react(weak *w, const chime_tick *tick) {
+  weak_script *s = w->user;
+  const char *reaction = s->reactions[w->name[0] - 'a'];
+  if (reaction != NULL) run_script(s, reaction, ",;");
+}
+
+static chime_status call(weak *w, const char *s) {
   chime_weak_timer_t timer = w->timer != 0 ? w->timer : w->last.timer;
-  s += 2;
   if (take(&s, "add")) return chime_weak_timer_add(timer, w->loop, take_mode(&s));
   if (take(&s, "fire")) return chime_weak_timer_fire(timer);
   if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
@@ -136,79 +186,98 @@ static chime_status call(script *script, const char *s) {
   return INT32_MIN;
 }
 
-static weak *make(weak_script *s, const char **text, int repeats) {
-  int64_t interval = take_time(text);
-  weak *w = take(text, "target") ? weak_with_target(s->script.t) : weak_new(s->script.t);
+static weak *make(weak_script *s, const char *name, const char *text, int repeats) {
+  int64_t interval = take_time(&text);
+  weak *w = take(&text, "target") ? weak_with_target(s->t) : weak_new(s->t);
   w->user = s;
+  w->name[0] = *name;
   w->on_tick = react;
-  weak_make(w, take(text, "loose") ? LOOSE : take(text, "unheld") ? UNHELD : SCHEDULED, interval, repeats);
+  weak_make(w, take(&text, "loose") ? LOOSE : take(&text, "unheld") ? UNHELD : SCHEDULED, interval, repeats);
   return w;
 }
 
 static void look(weak_script *s, weak *w, const char *text, const char *statement) {
-  csuite *t = s->script.t;
+  csuite *t = s->t;
   int64_t tolerance = -1;
   int is_over = take(&text, "is over"), is_to_be_valid = take(&text, "is valid");
   if (is_to_be_valid || take(&text, "is invalid")) {
-    script_expect(&s->script, statement, is_valid(t, w->timer), is_to_be_valid);
+    expect_so(s, statement, is_valid(t, w->timer), is_to_be_valid);
   } else if (is_over || take(&text, "is busy")) {
-    script_expect(&s->script, statement, load(&w->finalized), is_over);
-    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), is_over);
+    expect_so(s, statement, load(&w->finalized), is_over);
+    if (w->target != NULL) expect_so(s, statement, load(&w->target->finalized), is_over);
   } else if (take(&text, "ticked")) {
-    script_expect(&s->script, statement, load(&w->due), take_number(&text));
+    expect_so(s, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {
-    script_expect(&s->script, statement, load(&w->fired), take_number(&text));
+    expect_so(s, statement, load(&w->fired), take_number(&text));
   } else if (take(&text, "tolerates")) {
     EXPECT_OK(chime_weak_timer_tolerance(w->timer, &tolerance));
-    script_expect(&s->script, statement, tolerance, take_time(&text));
+    expect_so(s, statement, tolerance, take_time(&text));
   } else if (take(&text, "due never")) {
-    script_expect(&s->script, statement, fire_date(t, w->timer), CHIME_FOREVER);
+    expect_so(s, statement, fire_date(t, w->timer), CHIME_FOREVER);
   } else if (take(&text, "due")) {
-    script_expect(&s->script, statement, (fire_date(t, w->timer) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
+    expect_so(s, statement, (fire_date(t, w->timer) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
   } else {
-    script_fail(&s->script, statement, "no such statement");
+    csuite_expect(t, 0, s->file, s->line, statement);
   }
 }
 
 static void run(weak_script *s, const char *text) {
-  if (is_number(text)) {
-    run_for(s->script.t, NULL, take_time(&text));
+  if (isdigit((unsigned char)*text)) {
+    run_for(s->t, NULL, take_time(&text));
     return;
   }
   weak *w = s->timers[*text++ - 'a'];
   skip(&text);
-  {
-    int least = load(&w->due) + (int)take_number(&text);
-    run_until(s->script.t, take_mode(&text), &w->due, least);
-  }
+  int least = load(&w->due) + (int)take_number(&text);
+  run_until(s->t, take_mode(&text), &w->due, least);
 }
 
 static void rest(weak_script *s, const char *text, const char *statement) {
   weak *w = s->timers[*text++ - 'a'];
   int before = load(&w->due) + load(&w->fired);
-  run_for(s->script.t, take_mode(&text), 5 * INTERVAL);
-  script_expect(&s->script, statement, load(&w->due) + load(&w->fired), before);
+  run_for(s->t, take_mode(&text), 5 * INTERVAL);
+  expect_so(s, statement, load(&w->due) + load(&w->fired), before);
 }
 
-static void perform(script *script, const char *statement) {
-  weak_script *s = (weak_script *)script;
-  const char *text = statement;
-  weak **w = &s->timers[statement[0] - 'a'];
-  if (take(&text, "run")) {
-    run(s, text);
-  } else if (take(&text, "rest")) {
-    rest(s, text, statement);
+static void perform(weak_script *s, const char *statement) {
+  const char *text = statement + 1;
+  char copy[LONGEST];
+  int letter = *statement - 'a';
+  if (*text == '.') {
+    snprintf(copy, sizeof copy, "%s", text + 1);
+    chime_status expected = cut_status(copy);
+    csuite_outdate_detail();
+    csuite_expect_status(s->t, call(s->timers[letter], copy), expected, s->file, s->line, statement);
+  } else if (take(&statement, "run")) {
+    run(s, statement);
+  } else if (take(&statement, "rest")) {
+    rest(s, statement, statement);
+  } else if (take(&text, "every")) {
+    s->timers[letter] = make(s, statement, text, 1);
+  } else if (take(&text, "once")) {
+    s->timers[letter] = make(s, statement, text, 0);
   } else {
-    text++;
-    if (take(&text, "every")) *w = make(s, &text, 1);
-    else if (take(&text, "once")) *w = make(s, &text, 0);
-    else look(s, *w, text, statement);
-    (*w)->name[0] = statement[0];
+    look(s, s->timers[letter], text, statement);
+  }
+}
+
+/* Up to the first failure. What stands behind `a:` is done in the action. */
+static void run_script(weak_script *s, const char *statements, const char *separators) {
+  while (*statements != 0 && !csuite_failed(s->t)) {
+    size_t length = strcspn(statements, separators);
+    char text[LONGEST];
+    snprintf(text, sizeof text, "%.*s", (int)length, statements);
+    if (text[0] != 0 && text[1] == ':') s->reactions[text[0] - 'a'] = statements + 3;
+    else perform(s, text);
+    statements += length;
+    if (*statements == ';' && strchr(separators, ',') != NULL) return; /* the end of a reaction */
+    statements += strspn(statements, separators);
+    skip(&statements);
   }
 }
 
 void csuite_weak_timeline(csuite *t, const char *text, const char *file, int line) {
   weak_script *s = csuite_memory(t, sizeof *s);
-  s->script = (script){.t = t, .file = file, .line = line, .call = call, .perform = perform};
-  script_run(&s->script, text, ";");
+  *s = (weak_script){.t = t, .file = file, .line = line};
+  run_script(s, text, ";");
 }

@@ -14,7 +14,7 @@
  *     a.CALL                add [common, tracking], fire, invalidate, release, tolerance N, date N (from now; `date at
  *                           N`: since 1970), lose: releases its target. Expects CHIME_OK; with a `!` at the end
  *                           CHIME_RUNNING, with a `?` CHIME_IGNORED, with `-> BUSY` that error
- *     a: [xN] STATEMENT, ...       each call of the action, or the first N, does that
+ *     a: STATEMENT, ...            each call of the action does that
  *     run a N [in tracking]        runs the loop, in the default mode or that, until a has had so many more ticks
  *     rest a [in tracking]         runs it for five intervals, without a tick of a
  *     run N                        runs it for so long

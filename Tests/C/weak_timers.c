@@ -118,8 +118,8 @@ OWN_THREAD_TEST_ALONE(a_schedule_that_is_refused_leaves_no_queue_behind) {
 /* In the action, of a tick and of fire, of a timer that repeats or not; the finalizer comes afterwards. */
 static void ends_in_the_action(csuite *t, const char *target, const char *end, int line) {
   for (int i = 0; i < 4; i++) {
-    char script[400];
-    snprintf(script, sizeof script, "a %s 1 %s; a: %s; %s; a is over; rest a", i % 2 ? "every" : "once", target, end,
+    char *script = csuite_memory(t, 400);
+    snprintf(script, 400, "a %s 1 %s; a: %s; %s; a is over; rest a", i % 2 ? "every" : "once", target, end,
              i < 2 ? "run a 1" : "a.fire");
     csuite_weak_timeline(t, script, __FILE__, line);
   }
@@ -269,8 +269,6 @@ OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
   EXPECT(w->first_due <= held - 4 * INTERVAL);
   run_until_due(w, 4); /* the grid is checked */
 }
-
-enum { MOVED = 300, MOVERS = 2 };
 
 enum { ENDING = 100, ENDERS = 3 };
 

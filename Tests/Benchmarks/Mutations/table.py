@@ -82,7 +82,7 @@ WHEEL = "Wheel/Wheel.swift"
 
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
          (WAITS, "if «!BROKEN, »!waiter.standing.isNowhere, closesRing"),
-         C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
+         C("two_handlers_that_wait_for_each_other"), M())
 mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",
          (WAITS, "      if waiter.subject.isOver« || BROKEN» { continue }\n"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
@@ -98,21 +98,21 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
          ("Basics/Transition.swift", "case .activate: self = state.isAtRest« || BROKEN && state == .suspended» ?"),
-         C("the_row_of_suspended"), M())
+         C("each_call_in_each_state"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
          ("Basics/Transition.swift", "case .resume: self = state == .suspended« || BROKEN && state == .running» ?"),
-         C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
+         C("each_call_in_each_state"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
          ("Queue/QueueCore.swift", "    if «!BROKEN, »ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n"
-                                   "    guard passLock.takeSoon()"), C("a_nested_advance_would_deadlock"), M())
+                                   "    guard passLock.takeSoon()"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
-         C("the_row_of_running", "no_tick_starts_after_suspend"))
+         C("no_tick_starts_after_suspend"), M())
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
          (RUNNING, "    «if !BROKEN { »advanceGeneration(&word)« }»\n"), C("every_accepted_change_gives_another_generation"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
          (RUNNING, "        «BROKEN || »advanceGeneration(&word, mayFail: true)\n"),
-         C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
+         C("every_accepted_change_gives_another_generation"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
          C("every_accepted_change_gives_another_generation"))
@@ -128,7 +128,7 @@ mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compar
          [(BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
           (DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
-         C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
+         C("an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
          [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
           (BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
@@ -138,19 +138,19 @@ mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds 
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
          [(DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
-         C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
+         M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
          ("Slot/Placement.swift", "deadline.saturatingAdd(«BROKEN ? 2 * leeway : »leeway)"),
-         C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
+         C("a_virtual_queue_can_honour_leeway"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Slot/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
-         C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
+         C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"), M())
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(slot.period)"),
-         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
+         C("a_hundred_ticks_of_two_milliseconds_do_not_drift"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "let onGrid = isDelay« || BROKEN» ? 0"),
-         C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
+         C("a_deadline_long_past_is_due_at_once"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
          [(PASS, "    if word.isBusy«, !BROKEN» {\n      // A tick that was"),
           (DELIVERY, "if isOver || word.isBusy« && !BROKEN» {")], C("a_tick_due_while_the_handler_runs_waits_for_it"))
@@ -207,23 +207,23 @@ mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not co
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
          (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
-         C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
+         C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let held = «!BROKEN && »target?.hold() == true ? target : nil\n"
                     "    let targetIsGone = target != nil && held == nil« && !BROKEN»\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
          (RUNNING, "if «!BROKEN, »event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
-         C("a_running_handler_keeps_its_target", "the_last_release_between_two_ticks"), M())
+         C("a_running_handler_keeps_its_target"), M())
 
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
          (BATCH, "if «!BROKEN, »ready.count > 1 { ready.sortByTurn"),
-         C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
+         C("ticks_due_in_one_pass_start"), M())
 mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
          (READY, "«!BROKEN && »Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
-         C("equal_deadlines_run_in_the_order_of_activation"), M())
+         C("ticks_due_in_one_pass_start"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    «if !BROKEN { »sortEqualDeadlinesByStartOrder(other)« }»\n"), W("ReadyItemTests"))
 mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain timer that is rescheduled keeps its generation",
@@ -233,7 +233,7 @@ mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadl
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if «!BROKEN, »item.startOrder != slot.startOrder {"),
-         C("a_due_timer_started_anew_by_another_handler"), M())
+         M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
          ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
@@ -252,7 +252,7 @@ mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the fro
          [(WHEEL, "if «BROKEN || »Slab.position(of: known.slot).tick == known.tick,« BROKEN ||» tick(of: slot"),
           (WHEEL, "«      if BROKEN { return (placed, entry.slot) }\n"
                   "»      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
-         C("entries_that_overtake_each_other"))
+         M())
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if «!BROKEN, »entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
@@ -679,10 +679,10 @@ mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes
          ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »offset < before, deadline > now {"), F("wall_clock", "backward"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
          (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.own.randomPart)"),
-         C("each_tick_comes_at_its_time_of_the_grid"))
+         M())
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
          (JITTER, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.own.randomPart ?? 0)"),
-         C("spacing_with_jitter_counts_from_the_end"))
+         M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
                                          "        end(scope)\n"

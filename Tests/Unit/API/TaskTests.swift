@@ -90,7 +90,7 @@ import Testing
     #expect(log.all == ["1 at 0", "2 at 1", "3 at 3"])
   }
 
-  /// What jitter does: `jitter.c`.
+  /// What jitter does: `Tests/Model`.
   @Test func jitterRepeatsWithTheSeedOfTheQueue() throws {
     func ticks(_ queue: VirtualTimerQueue) throws -> [TimerInstant] {
       let ticks = Log<TimerInstant>()
