@@ -17,7 +17,7 @@ class Table:
 
     def text(self):
         width = max([len(turn.label) for turn in self.turns] + [20])
-        rounds = max(len(turn.results) for turn in self.turns)
+        rounds = max((len(turn.results) for turn in self.turns), default=0)
         lines = [f"{self.title}; {rounds} round{'s' if rounds > 1 else ''}", f"  {self.note}",
                  f"  {'':{width}}" + "".join(f"{heading:>11}" for heading, _ in self.columns)]
         for turn in self.turns:
