@@ -143,7 +143,10 @@ import Testing
     refused("realtimePriority is 100: it must be from 1 to 99") { try PreciseTimerQueue(realtimePriority: 100) }
     refused("processors is 0: it must name one, or be nil") { try PreciseTimerQueue(processors: 0) }
     refused("clock is virtual: a VirtualTimerQueue has virtual time") { try TimerQueue(clock: .virtual) }
-    #expect(queue.statistics?.timers == 0)
+    let limited = try TimeLimited(1, lifetime: .seconds(1), on: queue)
+    refused("lifetime is -1 s: it must be 0 or more") { try limited.resetTimer(interval: .seconds(-1)) }
+    refused("lifetime is -1 s: it must be 0 or more") { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
+    #expect(queue.statistics?.timers == 1)
     let unsupported = #expect(throws: ChimeError.unsupported) { try TimerQueue(clock: .boottime) }
     #expect(unsupported?.description == "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")
   }

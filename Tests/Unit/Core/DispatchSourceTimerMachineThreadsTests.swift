@@ -38,10 +38,8 @@ private typealias Machine = DispatchSourceTimerMachine
   func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt(_ suspends: Bool) async throws {
     let alive = Counter(), ticks = Counter(), stillHeld = Counter()
     let held = Locked<Machine?>(nil)
-    // The only reference, which the first tick waits for.
-    try held.withLock { machine in
-      machine = Machine(queue: DispatchQueue(label: "release"))
-      try machine?.activate(repeatTimeInterval: .milliseconds(1)) { [capture = Counted(alive)] in
+    func handler() -> @Sendable () -> Void {
+      { [capture = Counted(alive)] in
         ticks.add()
         held.withLock { machine in
           if suspends { machine?.suspend() }
@@ -49,6 +47,11 @@ private typealias Machine = DispatchSourceTimerMachine
         }
         stillHeld.add(capture.alive.value)
       }
+    }
+    // The only reference, which the first tick waits for.
+    try held.withLock { machine in
+      machine = Machine(queue: DispatchQueue(label: "release"))
+      try machine?.activate(repeatTimeInterval: .milliseconds(1), handler: handler())
     }
     #expect(await soon { alive.value == 0 })  // a handler that has gone runs no more
     #expect(ticks.value == 1 && stillHeld.value == 1)

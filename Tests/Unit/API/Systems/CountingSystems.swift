@@ -54,7 +54,8 @@ import Testing
   }
 }
 
-/// What values that vanish do in all other cases is tested in C (`expiring.c`): both stand on the same code.
+/// What values that vanish do in all other cases is tested in C (`expiring.c`): both stand on the same code. A reset: the page
+/// `ComingFrom`.
 @Suite("TimeLimitedContainer") struct TimeLimitedContainerSystem {
   let queue: VirtualTimerQueue
 
@@ -69,19 +70,6 @@ import Testing
     #expect(try expired.during(.seconds(30) - .nanoseconds(1), on: queue) == [] && token.value?.alive === alive)
     #expect(try expired.during(.nanoseconds(1), on: queue) == [30])
     #expect(token.value == nil && alive.value == 0)
-  }
-
-  @Test func resetTimerRestartsTheInterval() throws {
-    let token = try TimeLimited(1, lifetime: .seconds(30), on: queue)
-    try queue.advanceTimers(by: .seconds(20))
-    #expect(try token.resetTimer(interval: .seconds(30)) == .done)
-    try queue.advanceTimers(by: .seconds(29))
-    #expect(token.value == 1)
-    #expect(throws: ChimeError.invalidArgument) { try token.resetTimer(interval: .seconds(-1)) }
-    #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
-    try queue.jump(by: .seconds(1))
-    #expect(token.value == nil)  // before its queue has noticed
-    #expect(try token.resetTimer(interval: .seconds(30)) == .ignored)
   }
 
   @Test func theValueIsReleasedWithItsContainer() throws {

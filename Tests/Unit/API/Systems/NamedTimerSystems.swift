@@ -4,45 +4,10 @@ import ChimeTestSupport
 import Dispatch
 import Testing
 
-/// Timers that people know by name: GCDTimer, CGDTimer, RNTimer, SwiftTimer.
-
-@Suite("GCDTimer", .serialized) struct GCDTimer {
-  @Test func scheduledSetTimeIntervalStopRestartInvalidate() throws {
-    let queue = try VirtualTimerQueue()
-    let ticks = Log<Double>()
-    // scheduledTimerWithTimeInterval:repeats:queue:block:
-    let timer = try queue.schedule(every: .seconds(1)) { ticks.add(seconds($0.actual)) }
-    #expect(try ticks.during(.seconds(2), on: queue) == [1, 2])
-    // setTimeInterval: counts from now, and does not tick at once.
-    try timer.reschedule(every: .milliseconds(2500))
-    #expect(try ticks.during(.seconds(5), on: queue) == [4.5, 7])
-    // stop, restart
-    timer.suspend()
-    #expect(try ticks.during(.seconds(10), on: queue) == [])
-    try timer.restart()
-    #expect(try ticks.during(.seconds(5), on: queue) == [19.5, 22])
-    // invalidate
-    timer.cancel()
-    #expect(try ticks.during(.seconds(10), on: queue) == [] && timer.state == .cancelled)
-  }
-}
+/// Timers that people know by name: CGDTimer and SwiftTimer. (GCDTimer, RNTimer, MSWeakTimer, and what else CGDTimer does:
+/// programs of the page `ComingFrom`, which have to print what it says.)
 
 @Suite("CGDTimer", .serialized) struct CGDTimerSystem {
-  /// The original takes whole seconds only, and crashes at the second stop.
-  @Test func itTakesPartsOfSecondsAndAnyOrderOfCalls() throws {
-    let queue = try VirtualTimerQueue()
-    let ticks = Log<String>()
-    // setTimeInterval:block:, stop, stop, restart
-    var timer = try queue.schedule(Schedule(timeInterval: 0.25, repeats: true)) { _ in ticks.add("a") }
-    #expect(try ticks.during(.seconds(1), on: queue) == ["a", "a", "a", "a"])
-    #expect(timer.suspend() == .done && timer.suspend() == .ignored)
-    #expect(try ticks.during(.seconds(1), on: queue) == [] && timer.restart() == .done)
-    #expect(try ticks.during(.milliseconds(500), on: queue) == ["a", "a"])
-    // Another block takes the place of the first.
-    timer = try queue.schedule(Schedule(timeInterval: 1.5, repeats: false)) { _ in ticks.add("b") }
-    #expect(try ticks.during(.seconds(5), on: queue) == ["b"] && timer.cancel() == .ignored)
-  }
-
   /// Sources that the caller makes, with flags of its own.
   struct StrictSources: TimerAdapterFactory {
     let made = Counter()
@@ -63,25 +28,6 @@ import Testing
     machine.suspend()
     machine.cancel()
     #expect(machine.state == .cancelled && sources.made.value == 1)
-  }
-}
-
-@Suite("RNTimer", .serialized) struct RNTimer {
-  @Test func itRunsAtOnceFireLeavesTheScheduleAndInvalidateEndsIt() throws {
-    let queue = try VirtualTimerQueue()
-    let ticks = Log<String>()
-    let timer = try queue.schedule(every: .seconds(10)) {
-      ticks.add("\($0.isExtra ? "extra" : "tick") \(seconds($0.actual))")
-    }
-    #expect(timer.state == .running)
-    try queue.advanceTimers(by: .seconds(4))
-    timer.fire()
-    #expect(
-      try ticks.during(.zero, on: queue) == ["extra 4.0"]
-        && timer.nextDeadline == TimerInstant(.virtual, nanoseconds: 10_000_000_000))
-    #expect(try ticks.during(.seconds(6), on: queue) == ["tick 10.0"])
-    timer.cancel()
-    #expect(try timer.fire() == .ignored && ticks.during(.seconds(20), on: queue) == [])
   }
 }
 
