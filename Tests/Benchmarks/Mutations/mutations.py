@@ -288,7 +288,7 @@ RED = re.compile(r"FAILED (\S+:|\S+ \S+|\S+)|✘ Test (\w+)\(|.{0,40}?\bRED ([^:
 
 def reds(log):
     matches = map(RED.match, log.read_text(errors="replace").split("\n"))
-    return list(dict.fromkeys(match[match.lastindex].rstrip(":") for match in matches if match))
+    return list(dict.fromkeys(match[match.lastindex].strip(" :") for match in matches if match))
 
 
 FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
