@@ -3,10 +3,21 @@ import Synchronization
 /// In front of Synchronization's, and laid out as that: memory of the slab is bound to it. One thread runs at a time,
 /// so that a read and a write make an operation, and what order it asks for makes no difference.
 package struct Atomic<Value: AtomicRepresentable & BitwiseCopyable>: ~Copyable {
-  fileprivate let real: Synchronization.Atomic<Value>
+  private let cell: _Cell<Value>
 
-  package init(_ value: Value) { real = Synchronization.Atomic(value) }
+  package init(_ value: Value) { cell = _Cell(value) }
+
+  @inline(__always)
+  fileprivate var value: Value {
+    get { unsafe opaque(cell._address).assumingMemoryBound(to: Value.self).pointee }
+    nonmutating set { unsafe opaque(cell._address).assumingMemoryBound(to: Value.self).pointee = newValue }
+  }
 }
+
+/// The same pointer, of which the compiler does not know that it leads into a constant, as the core's atomics are: it would
+/// read one before the step that lets others change it.
+@inline(never) @_optimize(none)
+private func opaque(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer { unsafe pointer }
 
 extension Atomic: @unchecked Sendable where Value: Sendable {}
 
@@ -17,37 +28,31 @@ package func atomicMemoryFence(
   Seam.step("fence", file, line)
 }
 
-// Synchronization has each operation once for each width.
-
-extension Atomic where Value.AtomicRepresentation == _Atomic8BitStorage {
+extension Atomic {
   @inline(__always)
   package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-    let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt8.self) == 0
-    if !Seam.isOfScan(isZero, file) {
+    if !Seam.isOfScan(Seam.bits(value) == 0, file) {
       Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
     }
-    let value = real.load(ordering: .relaxed)
+    let value = value
     Seam.note(value, value)
     return value
   }
 
   @inline(__always)
   package func store(
-    _ value: Value, ordering: AtomicStoreOrdering, file: StaticString = #fileID, line: UInt32 = #line
+    _ new: Value, ordering: AtomicStoreOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) {
     Seam.step("store", file, line, quietly: ordering == .relaxed)
-    Seam.note(real.load(ordering: .relaxed), value)
-    real.store(value, ordering: .relaxed)
+    Seam.note(value, new)
+    value = new
   }
 
   @inline(__always)
   package func exchange(
-    _ value: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
+    _ new: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> Value {
-    Seam.step("exchange", file, line)
-    let old = real.exchange(value, ordering: .relaxed)
-    Seam.note(old, value)
-    return old
+    update("exchange", file, line) { _ in new }.oldValue
   }
 
   @inline(__always)
@@ -55,200 +60,63 @@ extension Atomic where Value.AtomicRepresentation == _Atomic8BitStorage {
     expected: Value, desired: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID,
     line: UInt32 = #line
   ) -> (exchanged: Bool, original: Value) {
-    Seam.step("compareExchange", file, line)
-    let result = real.compareExchange(expected: expected, desired: desired, ordering: .relaxed)
-    Seam.note(result.original, result.exchanged ? desired : result.original)
-    return result
-  }
-}
-
-extension Atomic where Value.AtomicRepresentation == _Atomic32BitStorage {
-  @inline(__always)
-  package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-    let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt32.self) == 0
-    if !Seam.isOfScan(isZero, file) {
-      Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
-    }
-    let value = real.load(ordering: .relaxed)
-    Seam.note(value, value)
-    return value
+    let isExpected = { (old: Value) in Seam.bits(old) == Seam.bits(expected) }
+    let original = update("compareExchange", file, line) { isExpected($0) ? desired : $0 }.oldValue
+    return (isExpected(original), original)
   }
 
   @inline(__always)
-  package func store(
-    _ value: Value, ordering: AtomicStoreOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) {
-    Seam.step("store", file, line, quietly: ordering == .relaxed)
-    Seam.note(real.load(ordering: .relaxed), value)
-    real.store(value, ordering: .relaxed)
-  }
-
-  @inline(__always)
-  package func exchange(
-    _ value: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) -> Value {
-    Seam.step("exchange", file, line)
-    let old = real.exchange(value, ordering: .relaxed)
+  fileprivate func update(
+    _ name: StaticString, _ file: StaticString, _ line: UInt32, _ change: (Value) -> Value
+  ) -> (oldValue: Value, newValue: Value) {
+    Seam.step(name, file, line)
+    let old = value
+    value = change(old)
     Seam.note(old, value)
-    return old
-  }
-
-  @inline(__always)
-  package func compareExchange(
-    expected: Value, desired: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID,
-    line: UInt32 = #line
-  ) -> (exchanged: Bool, original: Value) {
-    Seam.step("compareExchange", file, line)
-    let result = real.compareExchange(expected: expected, desired: desired, ordering: .relaxed)
-    Seam.note(result.original, result.exchanged ? desired : result.original)
-    return result
+    return (old, value)
   }
 }
 
-extension Atomic where Value.AtomicRepresentation == _Atomic64BitStorage {
-  @inline(__always)
-  package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-    let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt64.self) == 0
-    if !Seam.isOfScan(isZero, file) {
-      Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
-    }
-    let value = real.load(ordering: .relaxed)
-    Seam.note(value, value)
-    return value
-  }
-
-  @inline(__always)
-  package func store(
-    _ value: Value, ordering: AtomicStoreOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) {
-    Seam.step("store", file, line, quietly: ordering == .relaxed)
-    Seam.note(real.load(ordering: .relaxed), value)
-    real.store(value, ordering: .relaxed)
-  }
-
-  @inline(__always)
-  package func exchange(
-    _ value: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) -> Value {
-    Seam.step("exchange", file, line)
-    let old = real.exchange(value, ordering: .relaxed)
-    Seam.note(old, value)
-    return old
-  }
-
-  @inline(__always)
-  package func compareExchange(
-    expected: Value, desired: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID,
-    line: UInt32 = #line
-  ) -> (exchanged: Bool, original: Value) {
-    Seam.step("compareExchange", file, line)
-    let result = real.compareExchange(expected: expected, desired: desired, ordering: .relaxed)
-    Seam.note(result.original, result.exchanged ? desired : result.original)
-    return result
-  }
-}
-
-/// The integers that the core counts and marks with.
-package protocol SeamInteger: FixedWidthInteger, BitwiseCopyable, AtomicRepresentable {
-  static func read(_ real: borrowing Synchronization.Atomic<Self>) -> Self
-  static func write(_ value: Self, _ real: borrowing Synchronization.Atomic<Self>)
-}
-
-extension SeamInteger where AtomicRepresentation == _Atomic8BitStorage {
-  package static func read(_ real: borrowing Synchronization.Atomic<Self>) -> Self { real.load(ordering: .relaxed) }
-  package static func write(_ value: Self, _ real: borrowing Synchronization.Atomic<Self>) {
-    real.store(value, ordering: .relaxed)
-  }
-}
-
-extension SeamInteger where AtomicRepresentation == _Atomic32BitStorage {
-  package static func read(_ real: borrowing Synchronization.Atomic<Self>) -> Self { real.load(ordering: .relaxed) }
-  package static func write(_ value: Self, _ real: borrowing Synchronization.Atomic<Self>) {
-    real.store(value, ordering: .relaxed)
-  }
-}
-
-extension SeamInteger where AtomicRepresentation == _Atomic64BitStorage {
-  package static func read(_ real: borrowing Synchronization.Atomic<Self>) -> Self { real.load(ordering: .relaxed) }
-  package static func write(_ value: Self, _ real: borrowing Synchronization.Atomic<Self>) {
-    real.store(value, ordering: .relaxed)
-  }
-}
-
-extension Int: SeamInteger {}
-extension Int32: SeamInteger {}
-extension Int64: SeamInteger {}
-extension UInt: SeamInteger {}
-extension UInt8: SeamInteger {}
-extension UInt32: SeamInteger {}
-extension UInt64: SeamInteger {}
-
-extension Atomic where Value: SeamInteger {
+extension Atomic where Value: FixedWidthInteger {
   @inline(__always) @discardableResult
   package func add(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("add", file, line) { old in old &+ operand }
+    update("add", file, line) { $0 &+ operand }
   }
 
   @inline(__always) @discardableResult
   package func subtract(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("subtract", file, line) { old in old &- operand }
+    update("subtract", file, line) { $0 &- operand }
   }
 
   @inline(__always) @discardableResult
   package func wrappingAdd(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("wrappingAdd", file, line) { old in old &+ operand }
-  }
-
-  @inline(__always) @discardableResult
-  package func wrappingSubtract(
-    _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) -> (oldValue: Value, newValue: Value) {
-    update("wrappingSubtract", file, line) { old in old &- operand }
+    update("wrappingAdd", file, line) { $0 &+ operand }
   }
 
   @inline(__always) @discardableResult
   package func bitwiseOr(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("bitwiseOr", file, line) { old in old | operand }
+    update("bitwiseOr", file, line) { $0 | operand }
   }
 
   @inline(__always) @discardableResult
   package func bitwiseAnd(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("bitwiseAnd", file, line) { old in old & operand }
+    update("bitwiseAnd", file, line) { $0 & operand }
   }
 
   @inline(__always) @discardableResult
   package func max(
     _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
   ) -> (oldValue: Value, newValue: Value) {
-    update("max", file, line) { old in Swift.max(old, operand) }
-  }
-
-  @inline(__always) @discardableResult
-  package func min(
-    _ operand: Value, ordering: AtomicUpdateOrdering, file: StaticString = #fileID, line: UInt32 = #line
-  ) -> (oldValue: Value, newValue: Value) {
-    update("min", file, line) { old in Swift.min(old, operand) }
-  }
-
-  @inline(__always)
-  private func update(
-    _ name: StaticString, _ file: StaticString, _ line: UInt32, _ change: (Value) -> Value
-  ) -> (oldValue: Value, newValue: Value) {
-    Seam.step(name, file, line)
-    let old = Value.read(real)
-    let new = change(old)
-    Value.write(new, real)
-    Seam.note(old, new)
-    return (old, new)
+    update("max", file, line) { Swift.max($0, operand) }
   }
 }

@@ -27,12 +27,10 @@ package enum Seam {
     if isTraced, isOn { scheduler.note(bits(old), bits(new)) }
   }
 
-  @inline(never)
-  private static func bits<Value: BitwiseCopyable>(_ value: Value) -> UInt64 {
+  @inline(__always)
+  static func bits<Value: BitwiseCopyable>(_ value: Value) -> UInt64 {
     var bits: UInt64 = 0
-    unsafe withUnsafeBytes(of: value) { bytes in
-      for (i, byte) in unsafe bytes.enumerated().prefix(8) { bits |= UInt64(byte) << UInt64(8 * i) }
-    }
+    unsafe withUnsafeMutableBytes(of: &bits) { unsafe $0.storeBytes(of: value, as: Value.self) }
     return bits
   }
 
