@@ -1,6 +1,6 @@
 """What Arm (AArch64) and RISC-V (RVWMO) allow of an execution, by the axiomatic models in their manuals.
 
-Each operation becomes the instructions that LLVM makes of it (`make instructions` compares them), an update a pair of
+Each operation becomes the instructions that compilers make of it, as the processors' ABIs have it, an update a pair of
 exclusive or reserved accesses, which orders less than one instruction does: ldaxr/stlxr, lr/sc. An execution is allowed if
 it is coherent and atomic, which litmus.py has looked at, and no cycle is made of: what is preserved of each thread's order,
 a read from another thread's write, the order of writes at a place, and what was read before it was overwritten.
