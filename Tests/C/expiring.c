@@ -117,16 +117,12 @@ VIRTUAL_TEST(a_lifetime_without_end_ends_with_a_reset_or_a_release) {
 /* In chime_queue_run until its time is over, against the limit until it is released. */
 TEST(a_value_counts_as_a_timer_of_its_queue) {
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.timer_limit = 1));
-  int64_t begin = monotonic_ns();
   probe *v = probe_value(t, queue, "v", 20 * CHIME_MILLISECOND);
-  chime_timer_t timer = 0;
   EXPECT_OK(chime_queue_run(queue, 0));
   expect_vanished(v);
-  EXPECT(monotonic_ns() - begin >= 20 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT_STATUS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL), CHIME_ERROR_LIMIT);
   EXPECT_OK(chime_expiring_release(v->id));
-  EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer));
-  EXPECT_OK(chime_timer_release(timer));
+  EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
 }
 
 /* [3] [8] [16]: the other one with the queue, without a call. */

@@ -292,11 +292,6 @@ int stands_on_dispatch(where place) {
   return place == DISPATCH || place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT;
 }
 
-int csuite_skips_without_dispatch(csuite *t) {
-  if (!csuite_has_dispatch()) csuite_skip(t, "the library has no libdispatch");
-  return !csuite_has_dispatch();
-}
-
 void csuite_log(csuite *t, const char *format, ...) {
   va_list arguments;
   char text[128];
@@ -335,7 +330,10 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   chime_run_loop_t loop = 0;
   chime_status status;
   int is_wrapped = place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT;
-  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
+  if (stands_on_dispatch(place) && !csuite_has_dispatch()) {
+    csuite_skip(t, "the library has no libdispatch");
+    return 0;
+  }
   if (is_wrapped && csuite_wrapped(place) == NULL) {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return 0;

@@ -97,22 +97,12 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TESTS_ON(name); \
   TEST_ON(name, a_virtual_queue, VIRTUAL) \
   TESTS_ON_DISPATCH_QUEUES(name)
-#define TESTS_ON_VIRTUAL_AND_SERIAL(name) \
+#define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
   TESTS_ON(name); \
   TEST_ON(name, a_virtual_queue, VIRTUAL) \
   TEST_ON(name, a_serial_queue, SERIAL) \
-  TESTS_ON(name)
-#define TESTS_ON_STORMY_QUEUES(name) \
-  TESTS_ON(name); \
-  TEST_ON(name, a_concurrent_queue, CONCURRENT) \
-  TEST_ON(name, a_dispatch_queue, DISPATCH) \
-  TEST_ON(name, a_host_driven_queue, HOST) \
-  TEST_ON(name, a_precise_queue, PRECISE) \
-  TESTS_ON_VIRTUAL_AND_SERIAL(name)
-#define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
-  TESTS_ON(name); \
   TEST_ON(name, the_main_queue, MAIN) \
-  TESTS_ON_VIRTUAL_AND_SERIAL(name)
+  TESTS_ON(name)
 
 /* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */
 
@@ -165,56 +155,40 @@ void csuite_log(csuite *t, const char *format, ...) __attribute__((format(printf
 
 /** Has the test end this queue by chime_queue_shutdown with that timeout; a queue that is gone by then is fine. */
 void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns);
-
 /** Calls the function at the end of the test, before its queues end; what came last first. */
 void csuite_finally(csuite *t, void (*function)(void *context), void *context);
-
 /** For a test after which callbacks may still be under way: keeps its memory for ever. */
 void csuite_keep_memory(csuite *t);
-
 /** n divided by the environment variable CSUITE_SCALE, at least 1: for runs under valgrind and sanitizers. */
 int csuite_scaled(int n);
-
-/** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */
-int runs_side_by_side(where place);
+/** Marks the test as skipped, unless something failed. */
+void csuite_skip(csuite *t, const char *why);
 
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
-
 #define QUEUE_OR_RETURN(name, place) \
   chime_queue_t name = csuite_queue(t, place); \
   if (name == 0) return
+/** The same with options; and a host-driven queue that the test drives itself. */
+chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
+chime_queue_t host_queue(csuite *t, uint32_t flags);
 
 /**
  * Whether the library has libdispatch, by what it answers to a dispatch queue. Without it there are no dispatch and no
  * wrapped queues.
  */
 int csuite_has_dispatch(void);
-
 /** Whether queues of a kind are libdispatch's, and may be missing. */
 int stands_on_dispatch(where place);
-
-/** Marks the test as skipped, unless something failed. */
-void csuite_skip(csuite *t, const char *why);
-
-/** When it has none: skips the test and returns 1. */
-int csuite_skips_without_dispatch(csuite *t);
-
 /** The dispatch queue, given by csuite_set_dispatch_queues, that a queue of that kind wraps; NULL: none was given. */
 void *csuite_wrapped(where place);
-
-/** A queue of a kind with these options, which the test ends; 0 with the failure recorded. */
-chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
-
-/** A host-driven queue that the test drives itself; 0 with the failure recorded. */
-chime_queue_t host_queue(csuite *t, uint32_t flags);
+/** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */
+int runs_side_by_side(where place);
 
 /** chime_queue_process; returns how many callbacks ran. */
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
-
 /** Has a virtual queue run what is due; other queues do so by themselves. */
 void run_due(csuite *t, chime_queue_t queue, where place);
-
 /** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
 void csuite_shutdown(csuite *t, chime_queue_t queue);
 

@@ -185,7 +185,7 @@ static void *drive_at_random(void *argument) {
   return NULL;
 }
 
-TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
+TESTS_ON(a_storm_of_calls) {
   int calls = csuite_scaled(CALLS / THREADS), calling = 0, driving = 0;
   storm *s = csuite_memory(t, sizeof *s);
   pthread_t callers[THREADS], drivers[DRIVERS];
@@ -213,3 +213,9 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   balance(s);
   EXPECT(has_seen_all_kinds_of_callback(s));
 }
+TEST_ON(a_storm_of_calls, a_virtual_queue, VIRTUAL)
+TEST_ON(a_storm_of_calls, a_serial_queue, SERIAL)
+TEST_ON(a_storm_of_calls, a_concurrent_queue, CONCURRENT)
+TEST_ON(a_storm_of_calls, a_dispatch_queue, DISPATCH)
+TEST_ON(a_storm_of_calls, a_host_driven_queue, HOST)
+TEST_ON(a_storm_of_calls, a_precise_queue, PRECISE)

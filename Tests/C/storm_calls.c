@@ -321,15 +321,6 @@ static void make_and_release_a_queue(storm *s, dice *d) {
   remember(s, timer, d);
 }
 
-static void look_at_queue(storm *s) {
-  csuite *t = s->t;
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  char text[512] = "";
-  LISTED(chime_queue_get_stats(s->queue, &stats), MAY(OK));
-  LISTED(chime_queue_dump(s->queue, text, sizeof text, NULL), MAY(OK));
-  EXPECT(strlen(text) < sizeof text);
-}
-
 static void move_time(storm *s, dice *d, int inside) {
   uint32_t moves = s->place == VIRTUAL ? MAY(OK) : MAY(ERROR_UNSUPPORTED), listed = moves;
   if (s->place == VIRTUAL) listed = inside ? MAY(ERROR_WOULD_DEADLOCK) : MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT);
@@ -339,8 +330,7 @@ static void move_time(storm *s, dice *d, int inside) {
 
 static void call_queue(storm *s, dice *d, int inside) {
   int64_t number = roll_below(d, 100);
-  if (number < 1) look_at_queue(s);
-  else if (number < 16) make_and_release_a_queue(s, d);
+  if (number < 16) make_and_release_a_queue(s, d);
   else if (number < 45) move_time(s, d, inside);
   else if (number < 70) sync_queue(s, d, inside);
   else give_function(s);

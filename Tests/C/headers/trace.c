@@ -129,15 +129,11 @@ static void forks(const char *directory) {
 
 /* ---- Two threads make the first call at once -------------------------------------------------------------------- */
 
-typedef struct opener {
-  pthread_barrier_t *barrier;
-  char path[4096];
-} opener;
+static pthread_barrier_t barrier;
 
-static void *open_one(void *context) {
-  opener *one = context;
-  pthread_barrier_wait(one->barrier);
-  CHECK(CHIME_OK, chime_trace_to_file(one->path));
+static void *open_one(void *path) {
+  pthread_barrier_wait(&barrier);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
   return NULL;
 }
 
@@ -147,16 +143,10 @@ static void openers(const char *directory) {
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-      pthread_barrier_t barrier;
       pthread_t threads[2];
-      opener both[2];
       int files = open_files();
       pthread_barrier_init(&barrier, NULL, 2);
-      for (int j = 0; j < 2; j++) {
-        both[j].barrier = &barrier;
-        strcpy(both[j].path, in(directory, j == 0 ? "one" : "other", i));
-        pthread_create(&threads[j], NULL, open_one, &both[j]);
-      }
+      for (int j = 0; j < 2; j++) pthread_create(&threads[j], NULL, open_one, strdup(in(directory, "one", 2 * i + j)));
       for (int j = 0; j < 2; j++) pthread_join(threads[j], NULL);
       CHECK(files + 1, open_files());
       CHECK(CHIME_OK, chime_trace_to_file(NULL));
