@@ -9,12 +9,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
   ],
   targets: [
+    .target(name: "AllocationCount"),
     .executableTarget(
       name: "Costs",
       dependencies: [
+        "AllocationCount",
         .product(name: "Chime", package: "chime"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
-      ])
+      ]),
   ]
 )

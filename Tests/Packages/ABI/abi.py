@@ -2,10 +2,12 @@
 
     abi.py check INCLUDE LIBRARY
     abi.py record INCLUDE LIBRARY [--unreleased]
+    abi.py before RELEASE [BEFORE]
 
 check fails when anything differs from chime.abi. record writes that file; it refuses when the version does not allow the
 difference. It keeps in before.abi what the version before had otherwise, and with --unreleased compares with that: nobody has
-the recorded version yet.
+the recorded version yet. before compares a release with the release BEFORE, or with that version as it was recorded: each a
+tarball, or the directory that it was unpacked in.
 """
 import argparse
 import os
@@ -13,6 +15,8 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
+import tempfile
 
 import declarations
 
@@ -56,6 +60,16 @@ def described(include, library):
     for name in declared:
         lines[f"function {name}"] += f", {exported[name]}"
     return declarations.version(include / HEADERS[0]), lines
+
+
+def of_release(path):
+    """The same of a release."""
+    with tempfile.TemporaryDirectory() as directory:
+        if path.is_file():
+            with tarfile.open(path) as archive:
+                archive.extractall(directory)
+            (path,) = pathlib.Path(directory).iterdir()
+        return described(path / "include", path / "lib/libchime.so.1")
 
 
 def name_of(line):
@@ -190,15 +204,32 @@ def record(version, lines, is_unreleased):
     print(f"recorded {len(lines)} lines for {dotted(version)} in {RECORD.name}")
 
 
+def compare_releases(release, before):
+    version, new = of_release(release)
+    old_version, old = of_release(before) if before else version_before()
+    what = before.name if before else "as it was recorded"
+    if version <= old_version:
+        sys.exit(f"{dotted(version)} is not after {dotted(old_version)} ({what})")
+    broke, added = compare(old, new)
+    print(*(f"  {line}" for line in (*broke, *added)), sep="\n")
+    if found := refusals(old_version, version, old, new):
+        sys.exit("\n".join(found))
+    print(f"ok {dotted(version)} may follow {dotted(old_version)} ({what}): {len(broke)} lines removed or changed,"
+          f" {len(added)} added, {len(new)} in all")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("task", choices=["check", "record"])
-    parser.add_argument("include", type=pathlib.Path)
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("task", choices=["check", "record", "before"])
+    parser.add_argument("paths", type=pathlib.Path, nargs="+")
     parser.add_argument("--unreleased", action="store_true")
     given = parser.parse_args()
-    found = described(given.include, given.library)
-    check(*found) if given.task == "check" else record(*found, given.unreleased)
+    if given.task == "before":
+        compare_releases(given.paths[0], *given.paths[1:] or [None])
+    elif given.task == "check":
+        check(*described(*given.paths))
+    else:
+        record(*described(*given.paths), given.unreleased)
 
 
 if __name__ == "__main__":

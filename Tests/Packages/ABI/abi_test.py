@@ -140,5 +140,17 @@ assert "removed: enumerator CHIME_THIRD" in said(abi.record, (1, 1, 0), old, Fal
 assert "changed: type chime_kind" in said(abi.record, (1, 1, 0), lines([TYPE]), True)
 assert said(abi.record, (1, 1, 0), old, True) is None and said(abi.check, (1, 1, 0), old) is None
 
+# A release is held to the one before.
+for name, script in ("before", "CHIME_0.1 { global: chime_*; local: *; };"), ("after", "CHIME_0.2 { global: chime_*; local: *; };"):
+    described(version_script=script)
+    (WORK / name / "include").mkdir(parents=True)
+    (WORK / name / "lib").mkdir()
+    for header in WORK.glob("chime*.h"):
+        text = header.read_text().replace("MINOR 1", "MINOR 2" if name == "after" else "MINOR 1")
+        (WORK / name / "include" / header.name).write_text(text)
+    shutil.copy(WORK / "library.so", WORK / name / "lib/libchime.so.1")
+assert said(abi.compare_releases, WORK / "after", WORK / "before") is None
+assert "0.1.0 is not after 0.2.0" in said(abi.compare_releases, WORK / "before", WORK / "after")
+
 shutil.rmtree(WORK)
 print(f"ok: {len(NO_CHANGE) + len(CHANGES) + len(VERSIONS)} changes, and what header, library and record must agree on")

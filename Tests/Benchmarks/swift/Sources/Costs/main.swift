@@ -1,3 +1,4 @@
+import AllocationCount
 import Chime
 import Dispatch
 import Foundation
@@ -5,7 +6,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-// What a timer costs, side by side: processor time of the whole process for one, the least of the rounds. A table in Markdown.
+// What a timer costs, side by side: processor time of the whole process, the least of the rounds, and allocations of all
+// threads, each for one. A table in Markdown.
 //
 //     Costs [ROUNDS [COUNT]]
 
@@ -257,14 +259,14 @@ func processorTime() -> Double {
   return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
-/// The processor time that `body` takes.
-func measure(_ body: () throws -> Void) rethrows -> Double {
-  let begun = processorTime()
+/// What `body` takes.
+func measure(_ body: () throws -> Void) rethrows -> (time: Double, allocations: Double) {
+  let (time, allocations) = (processorTime(), allocation_count())
   try body()
-  return processorTime() - begun
+  return (processorTime() - time, Double(allocation_count() - allocations))
 }
 
-func measureMoves(_ way: any Way, among timers: Int) throws -> Double {
+func measureMoves(_ way: any Way, among timers: Int) throws -> (time: Double, allocations: Double) {
   let pending = try way.pending(timers)
   defer { pending.end() }
   return try measure(pending.move)
@@ -278,7 +280,7 @@ let ways: [any Way] = [
   NIOWay(loop: group.next()),
 ]
 let delays = (0..<count).map { _ in Int.random(in: 0..<window) }
-let works: [(name: String, count: Int, measure: (any Way) throws -> Double)] = [
+let works: [(name: String, count: Int, measure: (any Way) throws -> (time: Double, allocations: Double))] = [
   ("made and cancelled", count, { way in try measure { try way.makeAndCancel(count) } }),
   ("a tick", ticks, { way in try measure { try way.tick(ticks) } }),
   ("an asynchronous handler's tick", ticks, { way in try measure { try way.tickAsynchronously(ticks) } }),
@@ -287,15 +289,18 @@ let works: [(name: String, count: Int, measure: (any Way) throws -> Double)] = [
 ]
 print("| | " + works.map(\.name).joined(separator: " | ") + " |")
 print("| --- |" + String(repeating: " ---: |", count: works.count))
-var cells = ways.map { _ in works.map { _ in Double.infinity } }
+var cells: [[(time: Double, allocations: Double)]] = ways.map { _ in works.map { _ in (.infinity, .infinity) } }
 for _ in 0..<rounds {
   for (column, work) in works.enumerated() {
     for (row, way) in ways.enumerated() {
-      cells[row][column] = min(cells[row][column], try work.measure(way) / Double(work.count))
+      let taken = try work.measure(way)
+      cells[row][column].time = min(cells[row][column].time, taken.time / Double(work.count))
+      cells[row][column].allocations = min(cells[row][column].allocations, taken.allocations / Double(work.count))
     }
   }
 }
 for (way, row) in zip(ways, cells) {
-  print("| \(way.name) | " + row.map { "\(Int($0.rounded())) ns" }.joined(separator: " | ") + " |")
+  let words = row.map { "\(Int($0.time.rounded())) ns, \(String(format: "%.1f", $0.allocations))" }
+  print("| \(way.name) | " + words.joined(separator: " | ") + " |")
 }
 try group.syncShutdownGracefully()
