@@ -51,8 +51,12 @@ MAIN_TEST(a_stop_that_comes_before_makes_the_next_run_return) {
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
+THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
+
+/* Only the main thread may run it, and once. */
 static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WOULD_DEADLOCK);
+  run_on_a_thread(t, run_from_a_thread, t);
   chime_main_stop();
 }
 
@@ -60,10 +64,6 @@ MAIN_TEST(a_nested_run_would_deadlock) {
   probe_quiet(t, queue, 0, 0, run_inside);
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
 }
-
-THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
-
-TEST_ALONE(only_the_main_thread_may_run_it) { run_on_a_thread(t, run_from_a_thread, t); }
 
 /* ---- Stops by a signal handler, of host-driven queues, too ------------------------------------------------------- */
 
@@ -103,13 +103,6 @@ TEST_ALONE(a_signal_handler_may_stop_the_run_of_a_host_driven_queue) { a_signal_
 
 /* ---- Functions -------------------------------------------------------------------------------------------------- */
 
-MAIN_TEST(sync_on_the_main_thread_runs_at_once) {
-  probe *p = probe_new(t, queue, "a");
-  p->on_tick = expect_main_thread;
-  EXPECT_OK(chime_queue_sync(queue, probe_function, p, CHIME_FOREVER));
-  EXPECT_EQ(p->ticks, 1);
-}
-
 THREAD(sync_and_give_up, probe, p) {
   EXPECT_STATUS(chime_queue_sync(p->queue, probe_function, p, 20 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
 }
@@ -119,15 +112,16 @@ THREAD(sync_then_stop, probe, p) {
   EXPECT_OK(chime_main_stop());
 }
 
-MAIN_TEST(sync_from_another_thread_waits_for_a_run) {
+MAIN_TEST(sync_on_the_main_thread_runs_at_once_and_from_another_thread_waits_for_a_run) {
   probe *given_up = probe_new(t, queue, "a"), *p = probe_new(t, queue, "b");
   pthread_t thread;
   p->on_tick = expect_main_thread;
+  EXPECT_OK(chime_queue_sync(queue, probe_function, p, CHIME_FOREVER));
   run_on_a_thread(t, sync_and_give_up, given_up); /* nobody runs the main queue */
   if (!spawn(t, &thread, sync_then_stop, p)) return;
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
-  EXPECT_EQ(load(&p->ticks), 1);
+  EXPECT_EQ(load(&p->ticks), 2);
   EXPECT_EQ(load(&given_up->ticks), 0); /* it will not run either */
 }
 

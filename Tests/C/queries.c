@@ -25,40 +25,6 @@ TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
-/* ---- Generations ------------------------------------------------------------------------------------------------ */
-
-#define CHANGES(call) \
-  EXPECT_OK(call); \
-  EXPECT_STATUS(chime_timer_check_generation(timer, generation), CHIME_IGNORED); \
-  generation = generation_of(t, timer); \
-  EXPECT_OK(chime_timer_check_generation(timer, generation))
-
-/* With a finalizer, a label and so on; and with nothing of that, as most are, which are changed by shorter ways. */
-VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
-  chime_timer_t timers[2] = {probe_idle(t, queue, "a")->timer, 0};
-  REQUIRE_OK(chime_timer_create(queue, &TIMER_OPTIONS(.handler = ignore_tick), &timers[1]));
-  for (int i = 0; i < 2; i++) {
-    chime_timer_t timer = timers[i];
-    uint64_t generation = generation_of(t, timer);
-    CHANGES(chime_timer_activate(timer, AFTER(10)));
-    CHANGES(chime_timer_reschedule(timer, AFTER(20)));
-    CHANGES(chime_timer_restart(timer, NULL));
-    CHANGES(chime_timer_restart_after(timer, 20));
-    CHANGES(chime_timer_restart_until(timer, 30));
-    CHANGES(chime_timer_cancel(timer));
-    CHANGES(chime_timer_activate(timer, EVERY(10, 10)));
-    CHANGES(chime_timer_reschedule(timer, EVERY(10, 10)));
-    CHANGES(chime_timer_suspend(timer));
-    CHANGES(chime_timer_restart(timer, NULL));
-    CHANGES(chime_timer_restart_after(timer, 20)); /* no short way from here on: the first tick is another one */
-    CHANGES(chime_timer_restart_until(timer, 30));
-    CHANGES(chime_timer_cancel(timer));
-    CHANGES(chime_timer_activate(timer, NULL));
-    CHANGES(chime_timer_cancel_and_wait(timer, 0));
-    EXPECT_OK(chime_timer_release(timer));
-  }
-}
-
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
 VIRTUAL_TEST(lateness_is_counted_by_powers_of_two) {

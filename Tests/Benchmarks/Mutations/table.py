@@ -109,13 +109,13 @@ mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothin
          (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
          C("no_tick_starts_after_suspend"), M())
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
-         (RUNNING, "    «if !BROKEN { »advanceGeneration(&word)« }»\n"), C("every_accepted_change_gives_another_generation"), M())
+         (RUNNING, "    «if !BROKEN { »advanceGeneration(&word)« }»\n"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
          (RUNNING, "        «BROKEN || »advanceGeneration(&word, mayFail: true)\n"),
-         C("every_accepted_change_gives_another_generation"), M())
+         M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
-         C("every_accepted_change_gives_another_generation"))
+         M())
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
          (ENDING, "      return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
 
@@ -228,7 +228,7 @@ mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted
          (READY, "    «if !BROKEN { »sortEqualDeadlinesByStartOrder(other)« }»\n"), W("ReadyItemTests"))
 mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain timer that is rescheduled keeps its generation",
          (DIRECT, "slot.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
-         C("every_accepted_change_gives_another_generation"), M())
+         M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
