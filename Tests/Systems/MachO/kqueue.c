@@ -1,7 +1,7 @@
 /*
  * kqueue.c - a kqueue for one process of Linux: an epoll with a timerfd for each timer, an eventfd for each event of the user,
  * and the descriptors that it watches. It shows that Chime asks for the right things, and how it lives with what it is told;
- * it does not show what XNU does.
+ * it does not show what XNU does, nor what becomes of a kqueue in a forked child: none of these tests forks.
  */
 #define _GNU_SOURCE
 #include "shims.h"
@@ -71,31 +71,15 @@ static void forget(int file) {
   free(it);
 }
 
-/* A fork does not keep kqueues. */
-static void close_in_child(void) {
-  pthread_mutex_init(&lock, NULL);
-  for (int i = 0; i < MOST_FILES; i++) {
-    if (queues[i] == NULL) continue;
-    forget(i);
-    close(i);
-  }
-}
-
 int s_kqueue(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  extern void shim_watch_forks(void);
   sigset_t before;
-  int file;
-  pthread_once(&once, shim_watch_forks);
-  file = epoll_create1(0);
+  int file = epoll_create1(0);
   if (file < 0) return -1;
   enter(&before);
   queues[file] = calloc(1, sizeof(queue));
   leave(&before);
   return file;
 }
-
-void shim_watch_forks(void) { pthread_atfork(NULL, NULL, close_in_child); }
 
 int s_close(int file) {
   sigset_t before;

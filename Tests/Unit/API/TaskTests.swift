@@ -3,8 +3,8 @@ import ChimeTestSupport
 import Foundation
 import Testing
 
-/// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors, retries;
-/// and where runs of virtual time end. (That it is exact, again and again: Tests/Unit/VirtualTime.)
+/// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors; and where runs of
+/// virtual time end. (That it is exact, again and again, and that retries wait so long: Tests/Unit/VirtualTime.)
 @Suite(.timeLimit(.minutes(10))) struct TaskTests {
   let queue: VirtualTimerQueue
   let clock: TimerQueueClock
@@ -74,21 +74,7 @@ import Testing
     #expect(after == 7)
   }
 
-  // MARK: Retries
-
-  @Test func retriesWaitLongerEachTime() async throws {
-    struct Unavailable: Error {}
-    let (queue, log) = (queue, log)
-    let task = Task {
-      try await queue.retry(attempts: 3, backoff: Backoff(from: .seconds(1), jitter: 0)) { attempt in
-        log.add("\(attempt) at \(queue.now.nanoseconds / 1_000_000_000)")
-        throw Unavailable()
-      }
-    }
-    try await queue.run()
-    await #expect(throws: Unavailable.self) { try await task.value }
-    #expect(log.all == ["1 at 0", "2 at 1", "3 at 3"])
-  }
+  // MARK: Jitter, and backoff between retries
 
   /// What jitter does: `Tests/Model`.
   @Test func jitterRepeatsWithTheSeedOfTheQueue() throws {
