@@ -798,6 +798,11 @@ mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is r
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
 mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn is given another one",
          (POOL_STATE, "    if item.state != .resting«, !BROKEN || item.state == .ready» { return }\n"),
-         I("beside shutdown of the poolConcurrent"))
+         I("beside shutdown of the concurrent"))
 mutation("pool-takes-any-turn", "1", "PoolItem.takeTurn", "P23: `chime_queue_sync` takes a turn that another thread has",
          (POOL_ITEM, "      if state != .resting «&& !BROKEN »|| isClosed { return false }\n"), I("sync takes a free turn"))
+mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end does not read the timer again behind the link",
+         (DELIVERY, "      slot.link(into: control)\n«      if BROKEN { return }\n»      // Between flag and link a writer"),
+         I("activate and reschedule, concurrent"))
+mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passes over a busy timer that has a writer",
+         (DELIVERY, "      if word.hasWriter, «!BROKEN || !word.isBusy, »!isOver {"), I("a restart that is held up"))

@@ -6,7 +6,7 @@
  *
  * A writer links the slot before its word is seen without the writer bit. On a concurrent queue (CONCURRENT) the visits
  * run beside the passes, and a callback's end and a disposal set the flag of a timer that nobody writes, then link: the
- * end reads the timer again after that and announces what it finds, the disposal wakes. THREE: a third writer.
+ * end reads the timer again after that and announces what it finds, the disposal wakes.
  *
  * After every pass the timer is where the next pass finds it (`visible`), or has a writer, who looks at the end where it
  * is; and at the end nothing that runs is left behind; nor a slot that was released.
@@ -22,7 +22,7 @@
 #ifdef RELEASES
 #define CONCURRENT
 #endif
-#if defined(THREE) || defined(CONCURRENT)
+#ifdef CONCURRENT
 #define STEP 3
 #define WHOLE atomic /* the positions are the smaller model's subject */
 #else
@@ -85,7 +85,7 @@ inline wake_if_earlier(time) {
  * one compare-and-swap. The first restarts the timer, to an earlier or a later time; the second cancels it, or activates
  * it, which a running timer ignores; or, on a concurrent queue, releases it. An activation links at its beginning.
  */
-proctype Writer(bool restarts; byte only) {
+proctype Writer(bool restarts) {
   byte target, seen;
   bool starts, push, slept, changes, links;
 #ifdef RELEASES
@@ -93,17 +93,16 @@ proctype Writer(bool restarts; byte only) {
 #endif
 
   if
-  :: only != 0 -> target = only
-  :: only == 0 && restarts -> target = 1
+  :: restarts -> target = 1
 #ifndef CONCURRENT
-  :: only == 0 && restarts -> target = 3
+  :: restarts -> target = 3
 #endif
 #ifdef RELEASES
-  :: only == 0 && !restarts -> releases = true
+  :: !restarts -> releases = true
 #else
-  :: only == 0 && !restarts -> target = 2
+  :: !restarts -> target = 2
 #ifndef CONCURRENT
-  :: only == 0 && !restarts -> skip
+  :: !restarts -> skip
 #endif
 #endif
   fi;
@@ -450,9 +449,7 @@ inline deliver() {
      atomic { running = false; writer = false }
      /* The handler, which may ask for the next deadline: that takes the inbox in. */
      if
-#ifndef THREE
      :: take_inbox()
-#endif
      :: skip
      fi;
      break
@@ -581,7 +578,7 @@ end: atomic {
      WHOLE { take_inbox(); collect() }
      settle();
      assert(visible)
-#if !defined(THREE) && !defined(CONCURRENT)
+#ifndef CONCURRENT
   :: !looked -> /* next_deadline on the driver's thread, between two passes */
      quiet = false;
      looked = true;
@@ -617,13 +614,8 @@ init {
     busy = true; visits = 1;
     other = NEVER; now = LAST; /* all that runs is due, and no pass comes but one that is woken */
     writers = 2;
-    run Writer(true, 0); run Writer(false, 0);
+    run Writer(true); run Writer(false);
     run Visit(true); run Visit(false);
-#elif defined(THREE)
-    /* A restart to a later time, one to an earlier, and an operation that is ignored. */
-    other = 2; next_wake_up = 2; armed = 2;
-    writers = 3;
-    run Writer(true, 3); run Writer(true, 1); run Writer(false, 2);
 #else
     /* The timer runs and has its position; or it was postponed; or it rests, and another timer runs. */
     if
@@ -633,7 +625,7 @@ init {
     fi;
     if :: other == 0 -> other = NEVER :: else fi;
     writers = 2;
-    run Writer(true, 0); run Writer(false, 0);
+    run Writer(true); run Writer(false);
 #endif
     run Pass();
 #ifndef CONCURRENT

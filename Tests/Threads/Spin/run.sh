@@ -37,7 +37,7 @@ check() {
 
 # Each model's checks: variants that must be clean, then mutations. A plus sign stands between macros of one check.
 checks='
-inbox clean - THREE CONCURRENT RELEASES
+inbox clean - CONCURRENT RELEASES
 inbox error POSITION_AFTER_CAS SKIP_WRITER START_ORDER_DROPS NO_SECOND_LOOK WAKE_BEFORE_PUSH ADMIT_SKIPS END_SKIPS
 inbox deep NO_PUT_BACK OUTDATED_SKIPS WORD_BEFORE_LINK
 inbox error CONCURRENT+NO_REREAD

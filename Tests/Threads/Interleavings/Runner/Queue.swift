@@ -1,14 +1,13 @@
 @testable import ChimeCore
 
-/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch, and
-/// the wall clock is not watched.
+/// A queue of a scenario. Its wall clock is not watched.
 final class Queue {
   enum Kind: String, CaseIterable {
-    case virtual, host, records, precise, serial, concurrent
+    case virtual, host, records, precise
+    /// On the pool, whose threads are those of the run.
+    case serial, concurrent
     /// On the run loop of a thread of its own.
     case loop
-    /// On the pool, whose threads are those of the run.
-    case pool, poolConcurrent
 
     /// Whether passes run in calls of the host.
     var isDriven: Bool { self == .virtual || self == .host || self == .records }
@@ -16,7 +15,6 @@ final class Queue {
 
   let kind: Kind
   let number: Int
-  let isBound: Bool
   let id: UInt64
   let core: QueueCore
   private(set) var loop: Loop?
@@ -25,8 +23,7 @@ final class Queue {
   private var running = 0
   var isAlive: Bool { QueueControlBlocks.find(id) != nil }
 
-  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, isBound: Bool, _ world: World) {
-    self.isBound = isBound
+  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, _ world: World) {
     self.kind = kind
     self.number = number
     self.world = world
@@ -34,17 +31,14 @@ final class Queue {
     options.start = Scheduler.start
     options.givesRecords = kind == .records
     options.timerLimit = limit
-    options.isBound = isBound
     if kind == .loop { loop = Loop.table.find(try! Loop.start(label: "").get()) }
     let made: Result<UInt64, Status> =
       switch kind {
       case .virtual: QueueCore.makeVirtual(options)
       case .host, .records: QueueCore.makeHost(options)
       case .precise: QueueCore.makePrecise(options)
-      case .serial: Queue.makeOnBlocks(options, handsOver: false, world)
-      case .concurrent: Queue.makeOnBlocks(options, handsOver: true, world)
-      case .pool: QueueCore.makeSerial(options)
-      case .poolConcurrent: QueueCore.makeConcurrent(options)
+      case .serial: QueueCore.makeSerial(options)
+      case .concurrent: QueueCore.makeConcurrent(options)
       case .loop: loop!.makeQueue(in: LoopModes([.default]), options)
       }
     id = try! made.get()
@@ -66,22 +60,6 @@ final class Queue {
     reset()
   }
 
-  private static func makeOnBlocks(
-    _ options: QueueOptions, handsOver: Bool, _ world: World
-  ) -> Result<UInt64, Status> {
-    let deliveries = BlockQueue()
-    let driver = BlockDriver(deliveries: handsOver ? deliveries : nil)
-    world.worker("queue's thread") { driver.blocks.work() }
-    if handsOver {
-      world.worker("handler thread 1") { deliveries.work() }
-      world.worker("handler thread 2") { deliveries.work() }
-    }
-    return QueueCore.make(options, handOver: handsOver ? deliveries : nil) { (core: QueueCore) -> any QueueDriver in
-      driver.blocks.whenDue = { [weak core] in core?.pass() }
-      return driver
-    }
-  }
-
   // MARK: Driving
 
   /// Whether the host would drive it: its descriptor says so.
@@ -101,7 +79,7 @@ final class Queue {
         case .failure(let failure): status = failure
         }
       case .records: status = takeTicks()
-      case .precise, .serial, .concurrent, .loop, .pool, .poolConcurrent: return .ok
+      case .precise, .serial, .concurrent, .loop: return .ok
       }
       if status != .busy { return status }
       world.scheduler.giveWay(1)
@@ -127,7 +105,7 @@ final class Queue {
 
   /// Runs `body`, which the queue has called: on all queues but concurrent ones nothing else runs meanwhile.
   func exclusively(_ body: () -> Void) {
-    world.expect(running == 0 || kind == .concurrent || kind == .poolConcurrent, "two callbacks of a queue at a time")
+    world.expect(running == 0 || kind == .concurrent, "two callbacks of a queue at a time")
     running += 1
     body()
     running -= 1
@@ -147,7 +125,6 @@ final class Queue {
 
   /// Every timer that runs must tick when it is due, and the queue must say so before.
   func settle(_ logs: [TimerLog]) {
-    if isBound { return }
     // What is due now, and what other threads left.
     world.expect(drive() == .ok, "the queue cannot be driven")
     if !kind.isDriven { world.sleep(until: world.scheduler.clock + 1000) }
@@ -175,7 +152,7 @@ final class Queue {
         if waiting.allSatisfy({ $0.log.ticks > $0.before }) { break }
       }
     // The clock may be beyond that, which held the queue's threads up.
-    case .precise, .serial, .concurrent, .loop, .pool, .poolConcurrent:
+    case .precise, .serial, .concurrent, .loop:
       world.sleep(until: max(last, world.scheduler.clock) + 10_000_000)
     }
     for (log, due, before) in waiting {
@@ -228,105 +205,4 @@ final class Queue {
     // This thread's cache of the control block is empty from here on.
     if let cache = ThreadState.existing?.cache(of: control) { while cache.takeOldest() != nil {} }
   }
-}
-
-/// Blocks that run in the order in which they come, on as many threads as call `work`, and what runs at a time.
-final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
-  private let condition = Condition()
-  private var blocks: [() -> Void] = []
-  private var due = Int64.max
-  private var isClosed = false
-  var whenDue: (() -> Void)?
-
-  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any ChimeCore.Runner { BlockRunner(self, body) }
-
-  func submit(_ block: @escaping () -> Void) {
-    condition.withLock {
-      blocks.append(block)
-      condition.signal()
-    }
-  }
-
-  func arm(_ time: Int64) {
-    condition.withLock {
-      due = time
-      condition.signal()
-    }
-  }
-
-  func close() {
-    condition.withLock {
-      isClosed = true
-      for _ in 0..<4 { condition.signal() }
-    }
-  }
-
-  func work() {
-    while true {
-      let block: (() -> Void)? = condition.withLock {
-        while true {
-          if !blocks.isEmpty { return blocks.removeFirst() }
-          if Scheduler.shared.clock >= due {
-            due = .max
-            return whenDue
-          }
-          if isClosed { return nil }
-          condition.wait(until: due)
-        }
-      }
-      guard let block else { return }
-      block()
-    }
-  }
-}
-
-/// A closure on such a queue, at most once at a time, as a dispatch source is.
-final class BlockRunner: ChimeCore.Runner, @unchecked Sendable {
-  private let blocks: BlockQueue
-  private let body: @Sendable () -> Void
-  private let state = Locked((isWanted: false, isOnQueue: false))
-
-  init(_ blocks: BlockQueue, _ body: @escaping @Sendable () -> Void) {
-    self.blocks = blocks
-    self.body = body
-  }
-
-  func run() {
-    let isFirst = state.withLock { state in
-      state.isWanted = true
-      defer { state.isOnQueue = true }
-      return !state.isOnQueue
-    }
-    if isFirst { submit() }
-  }
-
-  private func submit() {
-    blocks.submit { [self] in
-      state.withLock { $0.isWanted = false }
-      body()
-      let isWanted = state.withLock { state in
-        state.isOnQueue = state.isWanted
-        return state.isWanted
-      }
-      if isWanted { submit() }
-    }
-  }
-
-  func close() {}
-}
-
-/// A serial queue as libdispatch has one: a timer source and blocks on one queue, FIFO.
-final class BlockDriver: QueueDriver, @unchecked Sendable {
-  let blocks = BlockQueue()
-  private let deliveries: BlockQueue?
-
-  init(deliveries: BlockQueue?) { self.deliveries = deliveries }
-
-  func arm(at time: Int64?) { blocks.arm(time ?? .max) }
-  func wake(_ core: QueueCore) { blocks.submit { core.pass() } }
-  func close() {
-    blocks.close()
-    deliveries?.close()
-  }
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {}
 }

@@ -4,7 +4,7 @@
 extension Scenario {
   static let pool: [Scenario] = [
     Scenario("a turn given up beside a wake") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       for _ in 0..<3 {
         let timer = world.timer(queue, after: nil, finalizer: false)
         world.thread("caller") {
@@ -13,7 +13,7 @@ extension Scenario {
       }
     },
     Scenario("a close beside a turn") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       let timer = world.timer(queue, after: millisecond)
       world.thread("closer") {
         world.sleep(until: Scheduler.start + millisecond)
@@ -23,7 +23,7 @@ extension Scenario {
       }
     },
     Scenario("the last thread goes to sleep beside a bell") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       world.timer(queue, after: 0, finalizer: false)
       let timer = world.timer(queue, after: nil, finalizer: false)
       world.thread("caller") {
@@ -31,7 +31,7 @@ extension Scenario {
       }
     },
     Scenario("the last thread goes to sleep for a time beside an earlier one") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       world.timer(queue, after: 20 * millisecond, finalizer: false)
       let timer = world.timer(queue, after: nil, finalizer: false)
       world.scheduler.jumpsLeft = 0
@@ -42,14 +42,14 @@ extension Scenario {
       world.expect(timer.ticks == 1, "the tick waits for another queue's time")
     },
     Scenario("sync takes a free turn beside a wake") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       let timer = world.timer(queue, after: nil, finalizer: false)
       world.thread("caller") { queue.sync(timeout: .max) }
       world.thread("another") { queue.sync(timeout: .max) }
       world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
     },
     Scenario("sync behind its thread's function beside another's") { world in
-      let queue = world.queue(.pool)
+      let queue = world.queue(.serial)
       for name in ["caller", "another"] {
         let counted = Counted()
         world.thread(name) {
@@ -69,7 +69,7 @@ extension Scenario {
     },
     Scenario("a handler that stays beside the timers of other queues") { world in
       // One more than threads are needed, so that there may be another one.
-      let queues = (0..<4).map { _ in world.queue(.pool) }
+      let queues = (0..<4).map { _ in world.queue(.serial) }
       let last = WakeUp()
       for i in 0..<2 {
         world.timer(queues[i], after: Int64(i) * 10, finalizer: false) { _ in
@@ -82,7 +82,7 @@ extension Scenario {
     },
     Scenario("the only thread waits for a queue that another wants, too") { world in
       Seam.threadsLeft = 1
-      let queues = (0..<2).map { _ in world.queue(.pool) }
+      let queues = (0..<2).map { _ in world.queue(.serial) }
       for _ in 0..<2 {
         world.timer(queues[0], after: 10, finalizer: false) { _ in queues[1].sync(timeout: .max) }
         world.timer(queues[1], after: 10, finalizer: false)
@@ -91,7 +91,7 @@ extension Scenario {
     },
     Scenario("threads are refused until one is not") { world in
       Seam.threadsLeft = 2
-      let queues = (0..<3).map { _ in world.queue(.pool) }
+      let queues = (0..<3).map { _ in world.queue(.serial) }
       let last = WakeUp()
       for i in 0..<2 {
         world.timer(queues[i], after: 10, finalizer: false) { _ in
@@ -107,7 +107,7 @@ extension Scenario {
     },
     Scenario("threads are refused for long, and asked for again") { world in
       Seam.threadsLeft = 2
-      let queues = (0..<4).map { _ in world.queue(.pool) }
+      let queues = (0..<4).map { _ in world.queue(.serial) }
       let last = WakeUp()
       for i in 0..<2 {
         world.timer(queues[i], after: Int64(i), finalizer: false) { _ in
@@ -125,7 +125,7 @@ extension Scenario {
       }
     },
     Scenario("threads that are not needed any more") { world in
-      let queues = (0..<3).map { _ in world.queue(.pool) }
+      let queues = (0..<3).map { _ in world.queue(.serial) }
       let last = WakeUp()
       for queue in queues {
         world.timer(queue, after: 10, finalizer: false) { _ in
@@ -146,7 +146,7 @@ extension Scenario {
       }
     },
     Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
-      let queue = world.queue(.poolConcurrent)
+      let queue = world.queue(.concurrent)
       let last = WakeUp()
       world.timer(queue, after: 10, finalizer: false) { _ in last.wait() }
       world.timer(queue, after: 10, finalizer: false)
@@ -154,7 +154,7 @@ extension Scenario {
       world.thread(calls: "info") { 0 }
     },
     Scenario("what is handed over in two passes") { world in
-      let queue = world.queue(.poolConcurrent)
+      let queue = world.queue(.concurrent)
       for i in 0..<2 {
         let timer = world.timer(queue, after: nil, finalizer: false)
         world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: Int64(i))) }

@@ -407,7 +407,11 @@ extension Scenario {
         timers.append(
           world.timer(queue, after: millisecond, finalizer: false) { _ in handler(world, queues, timers, next) })
       }
-      world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+      world.thread("host") {
+        while timers.contains(where: { $0.ref?.state == .running || $0.ref?.isBusy == true }) {
+          world.sleep(until: world.scheduler.clock + millisecond)
+        }
+      }
     }
   }
 }

@@ -49,12 +49,11 @@ extension Scheduler {
     acquire(mutex)
   }
 
-  func signal(_ condition: UnsafeMutableRawPointer, all: Bool) {
+  func signal(_ condition: UnsafeMutableRawPointer) {
     step("signal")
     for other in coroutines {
       if case .condition(condition, _) = other.obstacle {
-        release(other)
-        if !all { return }
+        return release(other)
       }
     }
   }

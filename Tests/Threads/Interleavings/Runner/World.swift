@@ -13,9 +13,8 @@ final class World {
   /// - Parameters:
   ///   - limit: of timers; 0 for none.
   ///   - isWall: whether the queue is on the wall clock, which a scenario steps by `QueueCore.stepWallClock`.
-  ///   - isBound: whether only the calling thread drives the queue.
-  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false, isBound: Bool = false) -> Queue {
-    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, isBound: isBound, self)
+  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false) -> Queue {
+    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, self)
     queues.append(queue)
     return queue
   }
@@ -67,9 +66,6 @@ final class World {
   func thread(calls name: String, on timer: TimerLog?, _ body: @escaping (TimerRef) -> Status) {
     thread(name) { self.call(name, on: timer, body) }
   }
-
-  /// A thread of a queue.
-  func worker(_ name: String, _ body: @escaping () -> Void) { _ = scheduler.add(name, isDaemon: true, body) }
 
   // MARK: Running
 
@@ -154,7 +150,7 @@ final class World {
   /// the inbox or in the batch, and nobody writes it or runs its callback. (On a concurrent queue the end of a callback
   /// holds it for a moment, too.)
   private func forgotten() -> String? {
-    for log in timers where log.wasCreated && log.queue.kind != .concurrent && log.queue.kind != .poolConcurrent {
+    for log in timers where log.wasCreated && log.queue.kind != .concurrent {
       guard let timer = log.ref, let word = timer.word, word.isRunning, !word.isBusy, !word.hasWriter, !word.isInInbox
       else { continue }
       let core = log.queue.core

@@ -41,7 +41,7 @@ func chime_condition_wait_until(
 }
 
 func chime_condition_signal(_ condition: UnsafeMutablePointer<chime_condition>) {
-  if Seam.isOn { unsafe Seam.scheduler.signal(condition, all: false) }
+  if Seam.isOn { unsafe Seam.scheduler.signal(condition) }
 }
 
 func chime_thread_create(

@@ -11,7 +11,7 @@ package enum Seam {
   package nonisolated(unsafe) static var isOn = false
   /// Whether the scheduler wants to know what each operation read and wrote.
   package nonisolated(unsafe) static var isTraced = false
-  package nonisolated(unsafe) static var scheduler: any SeamScheduler = NoScheduler()
+  package nonisolated(unsafe) static var scheduler: (any SeamScheduler)!
   /// Of a timer's generation. A narrow one wraps in few steps.
   package nonisolated(unsafe) static var generationMask: UInt64 = 0x7F_FFFF
 
@@ -83,7 +83,7 @@ package protocol SeamScheduler: AnyObject {
   func unlock(_ mutex: UnsafeMutableRawPointer)
   /// Waits for `signal`, until a time on the scheduler's clock, `Int64.max` for no end.
   func wait(_ condition: UnsafeMutableRawPointer, _ mutex: UnsafeMutableRawPointer, until time: Int64)
-  func signal(_ condition: UnsafeMutableRawPointer, all: Bool)
+  func signal(_ condition: UnsafeMutableRawPointer)
   /// A round of a spin loop: others are to go first.
   func yield(sleeping nanoseconds: Int64)
   func now() -> Int64
@@ -95,23 +95,6 @@ package protocol SeamScheduler: AnyObject {
   func makeKey(_ destructor: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?) -> UInt32
   /// Whether the descriptor became readable before the time.
   func poll(_ file: Int32, until time: Int64) -> Bool
-}
-
-private final class NoScheduler: SeamScheduler {
-  func step(_ operation: StaticString, _ file: StaticString, _ line: UInt32) {}
-  func note(_ old: UInt64, _ new: UInt64) {}
-  func lock(_ mutex: UnsafeMutableRawPointer) {}
-  func unlock(_ mutex: UnsafeMutableRawPointer) {}
-  func wait(_ condition: UnsafeMutableRawPointer, _ mutex: UnsafeMutableRawPointer, until time: Int64) {}
-  func signal(_ condition: UnsafeMutableRawPointer, all: Bool) {}
-  func yield(sleeping nanoseconds: Int64) {}
-  func now() -> Int64 { 0 }
-  var thread: UInt { 1 }
-  func start(_ body: @escaping () -> Void) {}
-  func specific(_ key: UInt32) -> UnsafeMutableRawPointer? { nil }
-  func setSpecific(_ key: UInt32, _ value: UnsafeRawPointer?) {}
-  func makeKey(_ destructor: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?) -> UInt32 { 0 }
-  func poll(_ file: Int32, until time: Int64) -> Bool { true }
 }
 
 extension TimerWord {
