@@ -79,6 +79,8 @@ REPEATED(chime_timer_every, (chime_queue_t queue, int64_t interval_ns, HANDLER, 
          (queue, interval_ns, handler, context, finalizer, timer), timer)
 REPEATED(chime_timer_activate, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
 REPEATED(chime_timer_restart, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
+REPEATED(chime_timer_restart_after, (chime_timer_t timer, int64_t delay_ns), (timer, delay_ns), NULL)
+REPEATED(chime_timer_restart_until, (chime_timer_t timer, int64_t deadline_ns), (timer, deadline_ns), NULL)
 REPEATED(chime_timer_reschedule, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
 REPEATED(chime_timer_fire, (chime_timer_t timer), (timer), NULL)
 REPEATED(chime_timer_add_handler, (chime_timer_t timer, const char *key, HANDLER),
