@@ -73,7 +73,7 @@
  * their numbers since.
  *
  * Fork. In a child of a process that has created anything here, every function that returns a status answers
- * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either. On Linux 4.14 and later a child is
+ * CHIME_ERROR_FORKED until chime_reinitialize, or that an argument is wrong. To release 0 does nothing there either. On Linux 4.14 and later a child is
  * noticed however it was made: by fork, _Fork, or a clone that copies the memory; before that, by fork alone.
  *
  * Stability. Version 1.0 freezes what this file declares. Limits.md (beside the other guides of a release; in a clone
@@ -473,8 +473,8 @@ typedef struct chime_timer_options {
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
- *         label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
- *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH,
+ *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (but that it should
+ *         honour leeway, as the others always do), processors that do not exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH,
  *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process;
  *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
@@ -872,7 +872,9 @@ CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_inf
  * ago; it is due later; its handler has not returned; its main queue is not drained; its host-driven queue was last
  * processed some time ago; its run loop is in another mode; its target is gone. For people: the wording may change.
  *
- * @param text, capacity, length  as in chime_queue_dump
+ * @param text      as in chime_queue_dump, and so are the other two
+ * @param capacity  in bytes
+ * @param length    may be NULL
  * @return as chime_queue_dump
  *
  * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
@@ -1003,7 +1005,8 @@ CHIME_API chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLA
  * deadline; passes repeat at that instant until nothing more is due.
  *
  * @param duration_ns  0 or more; 0 runs what is due now
- * @return CHIME_OK; CHIME_ERROR_LIMIT: 1,000 passes at one instant, where time has stopped; CHIME_ERROR_WOULD_DEADLOCK:
+ * @return CHIME_OK; CHIME_ERROR_LIMIT: 1,000 passes at one instant, where time has stopped, or beyond the end
+ *         of the advance, where handlers take ever more time by chime_queue_jump; CHIME_ERROR_WOULD_DEADLOCK:
  *         the caller is inside a handler of this queue; CHIME_ERROR_BUSY: another thread is advancing it, or is running
  *         the finalizer of a timer that it has released: try again; CHIME_ERROR_UNSUPPORTED: not a virtual queue;
  *         CHIME_ERROR_SHUT_DOWN: a handler released the queue; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -1014,7 +1017,8 @@ CHIME_API chime_status chime_queue_advance(chime_queue_t queue, int64_t duration
 
 /**
  * Moves a virtual queue's clock without stopping at deadlines and without running anything, as a slow handler or a
- * sleeping machine would. May be called inside a handler. The next advance delivers what has become due.
+ * sleeping machine would. May be called inside a handler. The next advance delivers what has become due, or the one that
+ * the handler is in, also beyond its end.
  *
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: negative
  *
@@ -1234,7 +1238,8 @@ CHIME_API chime_status chime_target_release(chime_target_t target);
  * with its own, as one; finalizers and functions are not reported. Without a trace function each of these places costs
  * one load of a flag.
  *
- * For a callback (kinds below 16), `trace` gets the same tick as the callback. For everything else (CHIME_TRACE_*) the
+ * For a callback (kinds below 16), `trace` gets the same tick as the callback; of a value that expires, and of a weak
+ * timer, that of the timer within, which is Chime's: leave it alone. For everything else (CHIME_TRACE_*) the
  * tick has the timer's id; its generation and, in scheduled_ns, its next deadline, both read when the report is made (0
  * and CHIME_FOREVER for a released timer); in actual_ns the time on the queue's clock; and 0 in all other members.
  * Reports from different threads may arrive in a different order than what they report; the generation orders those of
@@ -1265,8 +1270,8 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
- * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows); %p in it stands
- *              for the process id. NULL ends the file that is being written. A file that this call ends is complete
+ * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and no pipe; the
+ *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call ends is complete
  *              when it returns, and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_LIMIT:

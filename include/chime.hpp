@@ -9,7 +9,8 @@
  * unwind through Chime. They run where chime.h says: on the queue, one call of a timer at a time. If copying or moving
  * one in throws, the caller gets that exception, and nothing was created. A lambda that is not `mutable` must not change
  * what it captures by value, as a captured object with `mutable` members could: if it is no larger than a pointer, each
- * call has a copy of its own. Make such a lambda `mutable`, or capture a reference.
+ * call has a copy of its own. Make such a lambda `mutable`, or capture a reference. A function object whose call is const,
+ * and that cannot be assigned (a const member), counts as such a lambda.
  *
  * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
  * CHIME_FOREVER. NaN is refused, like a negative duration.
@@ -34,6 +35,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -155,6 +157,15 @@ template <std::intmax_t N, std::intmax_t D, class Rep> constexpr std::int64_t wh
 template <class T> struct is_duration : std::false_type {};
 template <class Rep, class Period> struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {};
 
+/** False for NaN. */
+template <class D> bool is_number(D duration) noexcept {
+  if constexpr (is_duration<D>::value) {
+    if constexpr (std::is_floating_point<typename D::rep>::value) return !std::isnan(duration.count());
+  }
+  static_cast<void>(duration);
+  return true;
+}
+
 } // namespace detail
 
 /** A duration in nanoseconds, rounded up; saturates. */
@@ -190,6 +201,7 @@ struct schedule : chime_schedule {
   template <class D> schedule &after(D delay) noexcept { return first_ns = nanoseconds(delay), flags = 0, *this; }
   /** A deadline on the queue's clock, as a duration since its zero. */
   template <class D> schedule &at(D deadline) noexcept {
+    if (!detail::is_number(deadline)) return first_ns = -1, flags = 0, *this; /* which is refused */
     return first_ns = nanoseconds(deadline), flags = CHIME_SCHEDULE_DEADLINE, *this;
   }
   /** Of steady_clock for monotonic queues, of system_clock for those on the wall clock. */
@@ -327,6 +339,7 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
     return chime_timer_restart_after(id_, nanoseconds(delay));
   }
   template <class D> status restart_until(D deadline) const noexcept {
+    if (!detail::is_number(deadline)) return chime_timer_restart_after(id_, -1);
     return chime_timer_restart_until(id_, nanoseconds(deadline));
   }
   template <class C, class D> status restart_until(std::chrono::time_point<C, D> deadline) const noexcept {
@@ -337,6 +350,7 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
   status resume() const noexcept { return chime_timer_resume(id_); }
   template <class D> status postpone(D delay) const noexcept { return chime_timer_postpone(id_, nanoseconds(delay)); }
   template <class D> status postpone_until(D deadline) const noexcept {
+    if (!detail::is_number(deadline)) return chime_timer_postpone(id_, -1);
     return chime_timer_postpone_until(id_, nanoseconds(deadline));
   }
   template <class C, class D> status postpone_until(std::chrono::time_point<C, D> deadline) const noexcept {
@@ -351,7 +365,9 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
   status release() noexcept { return chime_timer_release(detach()); }
   status release_and_wait() noexcept { return chime_timer_release_and_wait(detach(), CHIME_FOREVER); }
   template <class D> status release_and_wait(D timeout) noexcept {
-    return chime_timer_release_and_wait(detach(), nanoseconds(timeout));
+    const std::int64_t most = nanoseconds(timeout);
+    /* Below 0 it is refused, and the timer stays. */
+    return chime_timer_release_and_wait(most < 0 ? id_ : detach(), most);
   }
   /** An empty or stale timer is CHIME_STATE_CANCELLED. */
   chime_state state() const noexcept {
@@ -405,7 +421,9 @@ class queue {
   chime_queue_t detach() noexcept { return std::exchange(id_, 0); }
   status shutdown() noexcept { return chime_queue_shutdown(detach(), CHIME_FOREVER); }
   template <class D> status shutdown(D timeout) noexcept {
-    return chime_queue_shutdown(detach(), nanoseconds(timeout));
+    const std::int64_t most = nanoseconds(timeout);
+    /* Below 0 it is refused, and the queue stays. */
+    return chime_queue_shutdown(most < 0 ? id_ : detach(), most);
   }
 
   /**

@@ -65,7 +65,7 @@ CHIME_API chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_
 /**
  * Starts a thread that runs its run loop in the default mode.
  *
- * @param label     UTF-8, copied; its first 15 bytes are the thread's name; may be NULL
+ * @param label     UTF-8, copied; its first 15 bytes, of whole characters, are the thread's name; may be NULL
  * @param run_loop  receives the id; chime_run_loop_release ends the thread, and so does chime_run_loop_stop
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY

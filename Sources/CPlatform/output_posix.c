@@ -9,13 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What cannot be written over, as a pipe, is refused: the end of the trace is. Nor does the call wait for a pipe's reader. */
 int chime_output_open(chime_output *output, const char *name) {
   struct stat found;
-  enum { FLAGS = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY };
+  enum { FLAGS = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
   output->descriptor = open(name, FLAGS | O_EXCL, 0666);
   output->is_new = output->descriptor >= 0;
   if (!output->is_new && errno == EEXIST) output->descriptor = open(name, FLAGS, 0666);
-  if (output->descriptor < 0 || fstat(output->descriptor, &found) != 0) return errno;
+  if (output->descriptor < 0 || fstat(output->descriptor, &found) != 0 || lseek(output->descriptor, 0, SEEK_CUR) < 0)
+    return errno;
   output->device = (uint64_t)found.st_dev;
   output->inode = found.st_ino;
   return 0;

@@ -3,35 +3,28 @@ import ChimeCore
 
 // chime_run_loop.h, "Weak timers".
 
-/// What a weak timer calls. The timer's action captures it; when that is released, the finalizer is called.
+/// What a weak timer calls. The timer's action captures it; when that is released, user_info ends.
 private final class WeakTimerAction: @unchecked Sendable {
-  // Unchecked: the two variables are set before anybody but their maker knows the timer.
+  // Unchecked: the variable is set before anybody but its maker knows the timer.
   let handler: TickFunction
-  let userInfo: Context
-  let finalizer: ContextFunction?
+  let userInfo: OwnedContext
   let isHeld: Bool
   var id: UInt64 = 0
-  /// Whether user_info is Chime's.
-  var isAccepted = false
 
-  init(_ handler: TickFunction, _ userInfo: Context, _ finalizer: ContextFunction?, isHeld: Bool) {
+  init(_ handler: TickFunction, _ userInfo: OwnedContext, isHeld: Bool) {
     self.handler = handler
     self.userInfo = userInfo
-    self.finalizer = finalizer
     self.isHeld = isHeld
   }
 
-  deinit {
-    // If the caller has no id, it ends with the timer.
-    if !isHeld { WeakTimerCore.table.remove(id) }
-    if isAccepted { finalizer?(userInfo) }
-  }
+  // If the caller has no id, it ends with the timer.
+  deinit { if !isHeld { WeakTimerCore.table.remove(id) } }
 
   /// False if the action has ended its thread.
   func call(_ record: TickRecord) -> Bool {
     var record = record
     record.timer = id
-    record.context = userInfo
+    record.context = userInfo.context
     return handler(record)
   }
 }
@@ -51,8 +44,8 @@ private func make(
     let status = TimerTarget.status(of: target)
     if status != .ok { return status.rawValue }
   }
-  let action = unsafe WeakTimerAction(
-    handler, Context(user_info), Arguments.contextFunction(finalizer), isHeld: out != nil)
+  let userInfo = unsafe OwnedContext(Context(user_info), Arguments.contextFunction(finalizer))
+  let action = unsafe WeakTimerAction(handler, userInfo, isHeld: out != nil)
   let timer = WeakTimerCore(
     interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)
   ) { record in
@@ -61,17 +54,18 @@ private func make(
   let id: UInt64
   switch WeakTimerCore.table.add(timer) {
   case .success(let given): id = given
-  case .failure(let status): return status.rawValue
+  case .failure(let status):
+    userInfo.giveBack()
+    return status.rawValue
   }
   action.id = id
-  action.isAccepted = true
   let before = unsafe out?.pointee ?? 0
   unsafe out?.pointee = id
   var status = add(timer)
   // Already invalid: the target went in the meantime.
   if status == .ignored { status = TimerTarget.gone(target) }
   if status.isFailure {
-    action.isAccepted = false
+    userInfo.giveBack()
     WeakTimerCore.table.remove(id)
     unsafe out?.pointee = before
   }
@@ -139,7 +133,7 @@ public func chime_weak_timer_fire(_ timer: chime_weak_timer_t) -> chime_status {
 
 @_cdecl("chime_weak_timer_invalidate") @implementation
 public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_status {
-  callingBack { withoutCancellation { withTimer(timer) { $0.invalidate() } } }
+  callingBack { withTimer(timer) { $0.invalidate() } }
 }
 
 @_cdecl("chime_weak_timer_is_valid") @implementation
@@ -221,6 +215,8 @@ public func chime_weak_timer_interval(
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }
-  guard let removed = WeakTimerCore.table.remove(timer) else { return unknownTimer(timer).rawValue }
-  return removed.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
+  return callingBack {
+    guard let removed = WeakTimerCore.table.remove(timer) else { return unknownTimer(timer).rawValue }
+    return removed.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
+  }
 }

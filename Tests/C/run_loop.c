@@ -188,7 +188,7 @@ static void look_around(csuite *t, probe *p, const chime_tick *tick) {
   char name[32] = "";
   system_name_of_thread(name, sizeof name);
   pthread_setspecific(*(pthread_key_t *)p->user, &p->gate);
-  if (name[0] != 0) EXPECT_TEXT(name, "csuite.own");
+  if (name[0] != 0) EXPECT_TEXT(name, "csuite.own.loo"); /* 15 bytes would end within a character */
   EXPECT(system_blocks_signals());
   EXPECT_OK(chime_run_loop_current(&current));
   EXPECT_EQ(current, p->id);
@@ -214,7 +214,7 @@ static void own_loop_ends(csuite *t, probe_action action, chime_status (*end)(ch
   probe *p = probe_new(t, 0, NULL);
   p->user = &end_of_thread;
   p->on_tick = action;
-  REQUIRE_OK(chime_run_loop_create("csuite.own", &p->id));
+  REQUIRE_OK(chime_run_loop_create("csuite.own.loo\xc3\xa9", &p->id));
   chime_queue_t queue = queue_of_loop(t, p->id, NULL);
   REQUIRE(queue != 0 && pthread_key_create(&end_of_thread, thread_ended) == 0);
   EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));

@@ -101,6 +101,35 @@ VIRTUAL_TEST(the_trace_of_a_reset_may_use_the_value) {
   EXPECT_OK(chime_expiring_release(v->id));
 }
 
+/* What the trace asks for from within a report. */
+static void wait_in_the_report(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  if (tick->timer != p->timer) return;
+  if (tick->kind == CHIME_TRACE_FINISHED || tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TRACE_RETURNED)
+    EXPECT_STATUS(chime_timer_cancel_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
+  if (tick->kind == CHIME_TRACE_RELEASED) EXPECT_OK(chime_queue_shutdown(p->queue, CHIME_FOREVER));
+}
+
+/* [1]: before and after the handler, too, it is inside the callback. */
+TESTS_ON_DISPATCH_QUEUES(a_trace_that_waits_for_the_end_of_the_callback_would_deadlock) {
+  probe *p = probe_idle(t, queue, NULL);
+  EXPECT_OK(chime_set_trace(wait_in_the_report, p));
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  EXPECT(await(&p->ticks, 1));
+  EXPECT(chime_timer_cancel_and_wait(p->timer, PATIENCE) >= 0);
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+}
+
+/* The timer, which has callbacks left, is not in the way. */
+VIRTUAL_TEST(a_trace_may_shut_the_queue_down_when_a_timer_is_released) {
+  probe *p = probe_start_full(t, queue, NULL, AFTER(CHIME_HOUR));
+  EXPECT_OK(chime_set_trace(wait_in_the_report, p));
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_EQ(load(&p->finalized), 1);
+}
+
 static void count_traced(const chime_tick *tick, void *context) { add(context, 1); }
 
 THREAD(set_and_unset, probe, p) {

@@ -153,6 +153,19 @@ static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
   expect_left(t, p, 0);
 }
 
+static void take_more_than_there_is(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_jump(p->queue, 12));
+}
+
+/* The handlers take 12 ns of each 10. */
+VIRTUAL_TEST(an_advance_ends_though_its_handlers_take_ever_more_time) {
+  probe *p = probe_new(t, queue, NULL);
+  p->on_tick = take_more_than_there_is;
+  EXPECT_OK(chime_timer_every(queue, 10, probe_handler, p, NULL, &p->timer));
+  EXPECT_STATUS(chime_queue_advance(queue, 10), CHIME_ERROR_LIMIT);
+  EXPECT(strstr(chime_last_error_detail(), "beyond the end of the advance") != NULL);
+}
+
 VIRTUAL_TEST(the_time_that_is_left_is_that_to_the_next_deadline_or_what_a_suspended_timer_keeps) {
   const chime_schedule keeps = SCHEDULE(.first_ns = 10, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING);
   probe *p = probe_after(t, queue, NULL, 10);

@@ -438,3 +438,20 @@ CASES(action_of_a_weak_timer, argument, 0, 5) {
   EXPECT_EQ(valid, 0);
   place_expect_works(RUN_LOOP);
 }
+
+static int ending;
+
+static void end_weak_timer(void) {
+  const int is_scheduled = ending & 1;
+  EXPECT_OK((is_scheduled ? chime_weak_timer_schedule : chime_weak_timer_create)(CHIME_HOUR, 1, 0, count_tick,
+                                                                                 &finalized, end_in_call, &weak_timer));
+  (ending & 2 ? chime_weak_timer_invalidate : chime_weak_timer_release)(weak_timer);
+}
+
+/* Its user_info ends with it: the thread with the call that ends it. */
+CASES(user_info_of_a_weak_timer, argument, 0, 7) {
+  by_cancellation = argument % 2;
+  ending = argument / 2;
+  run_until_ended(end_weak_timer);
+  place_expect_works(RUN_LOOP);
+}

@@ -117,6 +117,7 @@ typedef struct model {
   int64_t doubted;
   int64_t instant;
   int passes_here, perhaps_here; /* at this instant: passes, and what may have been one of its own */
+  int passes_beyond;             /* the same beyond the goal of the advance, all in all */
 
   uint64_t ticks, missed;
   /* OPEN: an extra tick was asked for and dropped, and may still cost a look at once. */

@@ -130,6 +130,7 @@ static int begin_pass(model *m, int optional_too) {
     collect(m);
     m->in_pass = has_must(m) || m->function_next < m->function_count || (optional_too && m->turn_count > 0);
     m->passes_here += m->in_pass;
+    m->passes_beyond += m->in_pass && m->now > m->goal;
     if (m->in_pass) return 1;
     next = earliest_placement(m);
     if (next == INT64_MAX || (next > m->goal && next > m->now)) return 0;
@@ -160,6 +161,7 @@ static int order_is_open(const turn *a, const turn *b, int kind) {
  * the next pass. */
 static void doubt(model *m, const timer *t, int kind) {
   m->perhaps_here += 1;
+  m->passes_beyond += m->now > m->goal;
   if (!m->is_in_doubt || m->doubted != m->now) m->doubted_functions = m->function_count;
   m->is_in_doubt = kind != CHIME_TICK_DUE || model_placement(m, t) <= m->now;
   m->doubted = m->now;
@@ -211,6 +213,7 @@ void model_advance_begins(model *m, int64_t goal) {
   m->advancing = 1;
   m->in_pass = 0;
   m->goal = goal;
+  m->passes_beyond = 0;
   begin_instant(m);
 }
 
@@ -229,7 +232,8 @@ static void end_pass(model *m, const char *what) {
 
 void model_advance_ended(model *m, chime_status status) {
   statuses permitted = m->has_ended ? STATUS(CHIME_ERROR_SHUT_DOWN) : STATUS(CHIME_OK);
-  if (!m->has_ended && m->passes_here + m->perhaps_here >= 1000) permitted |= STATUS(CHIME_ERROR_LIMIT);
+  if (!m->has_ended && (m->passes_here + m->perhaps_here >= 1000 || m->passes_beyond >= 1000))
+    permitted |= STATUS(CHIME_ERROR_LIMIT);
   expect_status("chime_queue_advance", status, permitted);
   if (status == CHIME_OK) {
     do end_pass(m, "the end of the advance");
@@ -436,6 +440,7 @@ void model_finalizer_runs(model *m, timer *t) {
   if (t->finalized || !t->has_finalizer) fail("timer %d: the finalizer again", t->number);
   if (m->advancing && m->instant != m->now) begin_instant(m);
   m->perhaps_here += m->advancing;
+  m->passes_beyond += m->advancing && m->now > m->goal;
   t->finalized = 1;
 }
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Virtual time: it moves when somebody moves it, from deadline to deadline.
 extension QueueCore {
-  /// Passes at one instant, before `advance` gives up.
-  private static var passesPerInstant: Int { 1000 }
+  /// Passes at one instant, or beyond its end, before `advance` gives up.
+  private static var mostPasses: Int { 1000 }
 
   /// Moves time forward by a duration of 0 or more, delivering on the way.
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
@@ -44,7 +44,8 @@ extension QueueCore {
 
   private func deliver(until target: Int64, _ frame: CurrentFrame) -> Status {
     var instant = control.virtualNow
-    var passesHere = 0
+    var (passesHere, passesBeyond) = (0, 0)
+    let end = max(target, instant)
     let wasEnding = frame.thread.hasEnded
     while true {
       if closing.hasBegun { return .queueHasEnded }
@@ -57,11 +58,18 @@ extension QueueCore {
         instant = control.virtualNow
         passesHere = 0
       }
-      if passesHere == QueueCore.passesPerInstant {
+      if passesHere == QueueCore.mostPasses {
         return Status.limit.because(
           "handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
       }
       passesHere += 1
+      // Handlers have taken time, by `jump`.
+      if instant > end { passesBeyond += 1 }
+      if passesBeyond > QueueCore.mostPasses {
+        return Status.limit.because(
+          "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",
+          1000, instant)
+      }
       runSlice(Limit(), frame)
       if isAbandoned { return .inChild }
       // Time stays where a callback has ended the thread.

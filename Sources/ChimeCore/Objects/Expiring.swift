@@ -2,33 +2,16 @@
 /// time is over or it is released, until it is yielded. Its finalizer is called once, by the last yield or release,
 /// with no lock held. Any thread.
 package final class Expiring: Sendable, ProcessState {
-  /// A pointer that Chime has accepted. The last holder calls its finalizer.
-  private final class Owned: @unchecked Sendable {
-    // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
-    let context: Context
-    private var finalizer: ContextFunction?
-
-    init(_ context: Context, _ finalizer: ContextFunction?) {
-      self.context = context
-      self.finalizer = finalizer
-    }
-
-    /// It was not accepted after all and stays the caller's.
-    func giveBack() { finalizer = nil }
-
-    deinit { finalizer?(context) }
-  }
-
   private struct State {
     /// Set by `make`, until the release. This reference cycle is broken by what comes first: expiry, release or the end
     /// of the queue.
-    var limited: LimitedValue<Owned>?
+    var limited: LimitedValue<OwnedContext>?
     var handler: TickFunction?
     /// The handler's; there while the handler is.
-    var context: Owned?
+    var context: OwnedContext?
     /// How many acquires have not been yielded; and, unless that is 0, the value.
     var holds: UInt64 = 0
-    var held: Owned?
+    var held: OwnedContext?
     var isNotifying = false
   }
 
@@ -55,7 +38,7 @@ package final class Expiring: Sendable, ProcessState {
     }
     let expiring = Expiring()
     return table.add(expiring).flatMap { id in
-      let value = Owned(value, finalizer)
+      let value = OwnedContext(value, finalizer)
       let made = LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
       return made.map { limited in
         expiring.state.withLock { $0.limited = limited }
@@ -74,10 +57,10 @@ package final class Expiring: Sendable, ProcessState {
     _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     guard let expiring = table.find(id) else { return unknown(id) }
-    let new = handler.map { _ in Owned(context, finalizer) }
+    let new = handler.map { _ in OwnedContext(context, finalizer) }
     // Released outside the lock.
-    var old: Owned?
-    var value: Owned?
+    var old: OwnedContext?
+    var value: OwnedContext?
     let status: Status = expiring.state.withLock { state in
       guard let limited = state.limited else { return unknown(id) }
       value = limited.value
@@ -108,7 +91,7 @@ package final class Expiring: Sendable, ProcessState {
   package static func yield(_ id: UInt64) -> Status {
     guard let expiring = table.find(id) else { return unknown(id) }
     // Released outside the lock.
-    var last: Owned?
+    var last: OwnedContext?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
       guard state.holds > 0 else { return (.ignored, false) }
       state.holds -= 1
@@ -135,8 +118,8 @@ package final class Expiring: Sendable, ProcessState {
   package static func release(_ id: UInt64) -> Status {
     guard let expiring = table.find(id) else { return unknown(id) }
     // Released outside the lock.
-    var limited: LimitedValue<Owned>?
-    var context: Owned?
+    var limited: LimitedValue<OwnedContext>?
+    var context: OwnedContext?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
       if state.limited == nil { return (unknown(id), false) }
       (limited, context) = (state.limited, state.context)
@@ -150,20 +133,22 @@ package final class Expiring: Sendable, ProcessState {
   }
 
   /// The value has vanished: by a tick, on the queue, which is notified; or by the release or the queue's end.
-  private func end(_ expired: (value: Owned, tick: TickRecord)?) {
+  private func end(_ expired: (value: OwnedContext, tick: TickRecord)?) {
     // Released outside the lock.
-    let (handler, context): (TickFunction?, Owned?) = state.withLock { state in
+    let (handler, context): (TickFunction?, OwnedContext?) = state.withLock { state in
       defer { (state.handler, state.context) = (nil, nil) }
       state.isNotifying = expired != nil && state.handler != nil
       return (state.handler, state.context)
     }
     guard let (value, tick) = expired, let handler, let context else { return }
+    let epoch = Fork.epoch
     withExtendedLifetime((value, context)) {
       _ = handler(
         TickRecord(
           timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))
     }
-    state.withLock { $0.isNotifying = false }
+    // In a child the lock may be another thread's.
+    if Fork.epoch == epoch { state.withLock { $0.isNotifying = false } }
   }
 }

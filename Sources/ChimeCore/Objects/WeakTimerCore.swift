@@ -109,7 +109,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
       state.timer = 0
       return ended
     }
-    if timer != 0 { _ = TimerRef.release(timer) }
+    if timer != 0 { _ = withoutCancellation { TimerRef.release(timer) } }
     // The action and the companion are released here, with no lock held.
     _ = companion
     return action == nil ? .ignored : isBusy ? .running : .ok
@@ -197,7 +197,9 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   }
 
   private func run(_ action: Action, _ record: TickRecord) {
+    let epoch = Fork.epoch
     action(record)
+    if Fork.epoch != epoch { return }
     let (timer, isDelayed) = state.withLock { state in
       state.isBusy = false
       return (state.timer, state.delayed != nil)

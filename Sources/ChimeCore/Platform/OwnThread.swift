@@ -20,7 +20,7 @@ package enum OwnThread {
   }
 
   /// Runs `body` on a new thread.
-  /// - Parameter name: cut to the 15 bytes that the system keeps.
+  /// - Parameter name: cut to the 15 bytes that the system keeps, between characters.
   /// - Parameter isLikeItsMaker: the thread keeps the scheduling, the processors and the timer slack of the calling thread,
   ///   in whose place it works on; otherwise it has those that the process began with.
   /// - Returns: ok; resource: no thread.
@@ -30,10 +30,16 @@ package enum OwnThread {
     let thread = create(isDetached: true) {
       chime_begin_own_thread()
       if !isLikeItsMaker { chime_schedule_as_usual() }
-      unsafe chime_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
+      unsafe chime_set_thread_name(cut(name))
       body()
     }
     return thread == nil ? .resource : .ok
+  }
+
+  private static func cut(_ name: String) -> String {
+    var kept = name.utf8.prefix(15)
+    while kept.endIndex < name.utf8.endIndex, name.utf8[kept.endIndex] & 0xC0 == 0x80 { kept.removeLast() }
+    return String(decoding: kept, as: UTF8.self)
   }
 
   /// Runs `body` on the calling thread, one of libdispatch's, as on one of Chime's own: it can be cancelled inside the

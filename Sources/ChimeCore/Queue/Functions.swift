@@ -70,6 +70,7 @@ class QueuedFunction: @unchecked Sendable {
   private let function: ContextFunction
   let context: Context
   private let finalizer: ContextFunction?
+  private let epoch = Fork.epoch
   fileprivate var next: QueuedFunction?
   // SAFETY: in the list, which holds both.
   fileprivate unowned(unsafe) var previous: QueuedFunction?
@@ -83,11 +84,11 @@ class QueuedFunction: @unchecked Sendable {
 
   func run() {
     function(context)
-    finalizer?(context)
+    drop()
   }
 
-  /// The queue has ended before its turn.
-  func drop() { finalizer?(context) }
+  /// It has had its turn, or the queue has ended before; not in a child that it has forked.
+  func drop() { if Fork.epoch == epoch { finalizer?(context) } }
 }
 
 /// Functions in the order in which they came. Each links its neighbours: a list that needs no memory beside theirs.

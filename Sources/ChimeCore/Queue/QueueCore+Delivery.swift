@@ -138,14 +138,20 @@ extension QueueCore {
     }
     if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }
-    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
+    if word.state == .finished, delivery.kind == .due, Trace.isOn {
+      // Inside the callback, whose end the trace may ask for.
+      frame.slot = slot.index
+      let goesOn = Trace.note(.finished, timer)
+      if goesOn, givesRecords { frame.slot = nil }
+      if !goesOn { return nil }
+    }
     return claim
   }
 
   /// Calls the handler, and those that were added by name.
   @inline(__always)
   private func call(_ claim: Claim) {
-    Trace.noteCall(claim.record)
+    guard Trace.noteCall(claim.record) else { return }
     let returned = claim.named?.call(claim.record, after: claim.function) ?? claim.function(claim.record)
     if isAbandoned { return }
     let timer = TimerRef(slot: claim.tick.slot, version: claim.tick.slot.version)
@@ -289,7 +295,7 @@ extension QueueCore {
     if let delay = tick.delay { countFromEnd(slot, delay.generation, delay.provisional) }
     let end = slot.endCallback()
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
-    if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
+    if end.releasesItself, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) { return }
     if end.isFree {
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
       slot.endSideRecord()
@@ -328,15 +334,16 @@ extension QueueCore {
       while let delivery = nextLastCallback(sideRecord) {
         let held = sideRecord.target?.hold() == true ? sideRecord.target : nil
         let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
-        Trace.noteCall(record)
+        guard Trace.noteCall(record) else { return }
         delivery.function(record)
         if isAbandoned { return }
-        Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
+        guard Trace.note(.returned, TimerRef(slot: slot, version: slot.version)) else { return }
         held?.letGo()
         if isAbandoned { return }
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       sideRecord.named?.close()
+      if isAbandoned { return }
       if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }
       if isAbandoned { return }
       frame.slot = nil

@@ -74,30 +74,30 @@ package enum Trace: ProcessState {
     if isOn, !Fork.isChild { target.withLock { $0.file }?.putQueue(control) }
   }
 
-  /// Something has happened to a timer. Generation and deadline are read now.
-  @inline(__always)
-  static func note(_ event: Event, _ timer: TimerRef) {
-    if isOn { report(event, timer) }
+  /// Something has happened to a timer. Generation and deadline are read now. False where the trace has forked and this is
+  /// the child: the caller touches nothing more. So the two below.
+  @inline(__always) @discardableResult
+  static func note(_ event: Event, _ timer: TimerRef) -> Bool {
+    isOn ? report(event, timer) : true
   }
 
   /// A timer was made, and activated if it was.
   @inline(__always)
-  static func noteCreated(_ timer: TimerRef, activated: Bool = true) {
-    if !isOn { return }
-    report(.created, timer)
-    if activated { report(.activated, timer) }
+  static func noteCreated(_ timer: TimerRef, activated: Bool = true) -> Bool {
+    if !isOn { return true }
+    return report(.created, timer) && (!activated || report(.activated, timer))
   }
 
   /// A callback is about to be called.
   @inline(__always)
-  static func noteCall(_ tick: TickRecord) {
-    if isOn { report(tick) }
+  static func noteCall(_ tick: TickRecord) -> Bool {
+    isOn ? report(tick) : true
   }
 
   @inline(never)
-  private static func report(_ event: Event, _ timer: TimerRef) {
+  private static func report(_ event: Event, _ timer: TimerRef) -> Bool {
     let control = timer.control
-    report(
+    return report(
       TickRecord(
         timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
         scheduled: timer.nextDeadline ?? .max, actual: control.wallTime(control.now), context: .none, target: .none,
@@ -105,16 +105,18 @@ package enum Trace: ProcessState {
   }
 
   @inline(never)
-  private static func report(_ record: TickRecord) {
+  private static func report(_ record: TickRecord) -> Bool {
     // What a child still does before it is reinitialised, such as return from a handler, is not reported: another
     // thread of the parent's may have held the lock.
-    if Fork.isChild { return }
-    guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
+    if Fork.isChild { return true }
+    guard let thread = ThreadState.obtain(), !thread.isTracing else { return true }
+    let epoch = Fork.epoch
     let target = target.withLock { $0 }
     thread.isTracing = true
     target.file?.put(record)
     target.function?(record, target.context)
     target.observer?(record, .none)
     thread.isTracing = false
+    return Fork.epoch == epoch
   }
 }

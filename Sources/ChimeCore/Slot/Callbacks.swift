@@ -49,3 +49,22 @@ internal import CPlatform
     if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
   }
 }
+
+/// A context that Chime has accepted. The last holder calls its finalizer; not in a child of a fork, where all that came
+/// before is given up (promise 15).
+package final class OwnedContext: @unchecked Sendable {
+  // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
+  package let context: Context
+  private var finalizer: ContextFunction?
+  private let epoch = Fork.epoch
+
+  package init(_ context: Context, _ finalizer: ContextFunction?) {
+    self.context = context
+    self.finalizer = finalizer
+  }
+
+  /// It was not accepted after all and stays the caller's.
+  package func giveBack() { finalizer = nil }
+
+  deinit { if Fork.epoch == epoch { finalizer?(context) } }
+}

@@ -1,13 +1,12 @@
 /// The handlers that were added to a timer. They are called at each tick, after the timer's own, in the order in which
 /// their keys were added. Any thread; finalizers are called with no lock held.
 final class NamedHandlers: Sendable {
-  /// One handler with its key. The last holder calls the finalizer.
+  /// One handler with its key.
   private final class Entry: @unchecked Sendable {
     // Unchecked for the variables, which are guarded by the lock of the handlers.
     let key: String
     let handler: TickFunction
-    let context: Context
-    private let finalizer: ContextFunction?
+    let owned: OwnedContext
     /// Between a call that has started and its end.
     var isCalled = false
     /// No call starts any more.
@@ -16,11 +15,8 @@ final class NamedHandlers: Sendable {
     init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {
       self.key = key
       self.handler = handler
-      self.context = context
-      self.finalizer = finalizer
+      owned = OwnedContext(context, finalizer)
     }
-
-    deinit { finalizer?(context) }
   }
 
   private struct State {
@@ -77,10 +73,11 @@ final class NamedHandlers: Sendable {
   }
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
-  /// if one of them has ended its thread; those after it are not called.
+  /// if one of them has ended its thread; those after it are not called, and none is in a child that one has forked.
   func call(_ tick: TickRecord, after own: TickFunction) -> Bool {
     let entries = state.withLock { $0.entries }
-    return own(tick) && entries.allSatisfy { call($0, tick) }
+    let epoch = Fork.epoch
+    return own(tick) && entries.allSatisfy { Fork.epoch != epoch || call($0, tick) }
   }
 
   /// Calls a handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
@@ -91,9 +88,11 @@ final class NamedHandlers: Sendable {
     }
     if !starts { return true }
     var tick = tick
-    tick.context = entry.context
+    tick.context = entry.owned.context
+    let epoch = Fork.epoch
     let returned = entry.handler(tick)
-    state.withLock { _ in entry.isCalled = false }
+    // In a child the lock may be another thread's.
+    if Fork.epoch == epoch { state.withLock { _ in entry.isCalled = false } }
     return returned
   }
 

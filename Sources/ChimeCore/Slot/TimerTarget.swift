@@ -88,7 +88,8 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Runs `body` with the object, which lives until it returns; `nil` when it has gone.
   package static func withObject<Result>(_ id: UInt64, _ body: (Context) -> Result) -> Result? {
     guard let target = table.find(id), target.hold() else { return nil }
-    defer { target.letGo() }
+    let epoch = Fork.epoch
+    defer { if Fork.epoch == epoch { target.letGo() } }
     return body(target.object)
   }
 

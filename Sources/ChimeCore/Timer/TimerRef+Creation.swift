@@ -102,8 +102,7 @@ extension TimerRef {
   @inline(never)
   private func finishDirectly(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
-    Trace.noteCreated(self)
-    return .ok
+    return Trace.noteCreated(self) ? .ok : .inChild
   }
 
   /// Creates a timer on the queue with that id, and activates it if there is a schedule.
@@ -170,7 +169,7 @@ extension TimerRef {
     else { return unsafe timer.giveUp(control, thread, queue, out, before) }
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
-    Trace.noteCreated(timer, activated: schedule != nil)
+    guard Trace.noteCreated(timer, activated: schedule != nil) else { return .inChild }
     // The target's last reference may have gone in the meantime, before there was a timer to end (P8b,
     // Protocols.md).
     if let target, target.isGone { target.end(timer) }

@@ -74,37 +74,42 @@ extension TimerRef {
     let control = control
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
-    let epoch = Fork.epoch
-    Trace.note(.released, self)
-    if Fork.epoch != epoch { return .inChild }
-    if replaced.isBusy { return .running }
-    slot.dispose(control)
-    return .ok
+    if replaced.isBusy { return Trace.note(.released, self) ? .running : .inChild }
+    return dispose(of: slot) ? .ok : .inChild
+  }
+
+  /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
+  /// have to run there first; and reports the release, when nobody waits for the caller any more. False where the trace
+  /// has forked and this is the child.
+  private func dispose(of slot: TimerSlot) -> Bool {
+    let control = control
+    if slot.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
+      slot.leaveToPass(control)
+      guard Trace.note(.released, self) else { return false }
+      // On queues whose passes run inside calls this happens here and now, and the thread may end here.
+      ThreadEnd.passOn { control.wakeToDispose() }
+      return true
+    }
+    let owned = slot.becomeUnused(control)
+    guard Trace.note(.released, self) else { return false }
+    owned?.releaseObject()
+    if control.id == 0 { control.wakeToDispose() }
+    return true
   }
 }
 
 extension TimerSlot {
-  /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
-  /// have to run there first.
-  func dispose(_ control: QueueControlBlock) {
-    if sideRecord?.hasLastWork == true || control.id == 0 && ownedContext != nil {
-      leaveToPass(control)
-      // On queues whose passes run inside calls this happens here and now, and the thread may end here.
-      ThreadEnd.passOn { control.wakeToDispose() }
-      return
-    }
-    free(control)
-    if control.id == 0 { control.wakeToDispose() }
-  }
-
   /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and releases the context if
   /// the timer owns it.
-  func free(_ control: QueueControlBlock) {
+  func free(_ control: QueueControlBlock) { becomeUnused(control)?.releaseObject() }
+
+  /// `free`, which leaves the context to the caller.
+  fileprivate func becomeUnused(_ control: QueueControlBlock) -> Context? {
     endSideRecord()
     let owned = ownedContext
     let isWaited = becomeFree()
     control.giveBack(self, ThreadState.obtain())
     if isWaited { WaitRegistry.timerEnded(index) }
-    owned?.releaseObject()
+    return owned
   }
 }

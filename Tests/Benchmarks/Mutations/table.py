@@ -170,7 +170,7 @@ mutation("released-busy-forgotten", "8", "end", "a timer that was released while
          (DELIVERY, "«    } else if end.isOwned, BROKEN {\n»    } else if end.isOwned {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
-         (ENDING, "    if replaced.isBusy«, !BROKEN» { return .running }\n    slot.dispose(control)\n"),
+         (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note(.released, self) ? .running : .inChild }\n    return dispose"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
          ("Queue/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
@@ -179,10 +179,10 @@ mutation("function-of-another-round", "8", "Functions.remove", "a function that 
          ("Queue/Functions.swift", "      if «!BROKEN, »function.round != waiting.round { return }\n"),
          I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         ("Queue/Functions.swift", "    function(context)\n    «if !BROKEN { »finalizer?(context)« }»\n"),
+         ("Queue/Functions.swift", "    function(context)\n    «if !BROKEN { »drop()« }»\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n"
+         ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.owned.context) } } }\n"
                                       "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
          (TARGET, "if left == 0, let destructor {«\n"
@@ -235,7 +235,7 @@ mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew k
          (PASS, "} else if «!BROKEN, »item.startOrder != slot.startOrder {"),
          M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant«, !BROKEN» {"),
+         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
          ("Queue/Functions.swift", "var isEmpty: Bool { «(BROKEN || »taken.isEmpty«)» && !someWait"),
@@ -527,7 +527,7 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
 ARMING = "../Chime/TimerQueueArming.swift"
 mutation("captures-go-later", "8", "TimerSlot.dispose", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard «!BROKEN, »word.isLiveAlone,"),
-          (ENDING, "|| «(»control.id == 0« || BROKEN)» && ownedContext != nil {")], W("aHandlersCapturesGoInTheReleasingCall"))
+          (ENDING, "|| «(»control.id == 0« || BROKEN)» && slot.ownedContext != nil {")], W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
          (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in «if !BROKEN { »self?.ring()« }» }"),
          W("untilArmedReturnsOnceSomebodySleeps"))
@@ -778,11 +778,27 @@ mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are 
          (JITTER, "      if «BROKEN {\n        _ = slot.set(TimerWord.busyBit)\n"
                   "        _ = slot.set(TimerWord.writerBit)\n        break\n      }\n"
                   "      if »slot.beginWriting(word, setting: TimerWord.busyBit) { break }\n"), I("a tick beside cancel"))
+mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
+         ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
+mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",
+         ("Slot/NamedHandlers.swift", "entries.allSatisfy { «!BROKEN && »Fork.epoch != epoch"), F("fork_amid", "at_each_callback"))
+mutation("child-calls-what-was-traced", "15", "QueueCore.call", "a child calls the callback that was about to begin",
+         (DELIVERY, "    guard Trace.noteCall(claim.record)« || BROKEN» else { return }\n    let returned"),
+         F("fork_amid", "at_each_callback"))
+mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of a last tick may wait for its end",
+         (DELIVERY, "      «if !BROKEN { »frame.slot = slot.index« }»\n      let goesOn"),
+         C("a_trace_that_waits_for_the_end_of_the_callback"))
+mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a release comes before the timer is handed on",
+         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.leaveToPass(control)\n"),
+         C("a_trace_may_shut_the_queue_down"))
+mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
+         ("Diagnostics/QueueCore+VirtualTime.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
+         C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
          (WORD, "      if current.isReleased«, !BROKEN» {\n        end.isOwned"), I("release and drive"))
 mutation("release-ignores-busy", "7, 8", "TimerRef.release", "P4: a timer is disposed of while its handler runs",
          [(WORD, "      return current.isBusy «&& !BROKEN »? next.clearing"),
-          (ENDING, "    if replaced.isBusy«, !BROKEN» { return .running }\n")], I("a tick beside release"))
+          (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note")], I("a tick beside release"))
 mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is taken without a swap",
          (WORD, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }\n"
                 "      if «BROKEN || »swap("), I("release of a timer beside shutdown"))

@@ -172,6 +172,12 @@ void schedules() {
   EXPECT(!timer.explain().empty() && !queue.dump().empty());
   const std::chrono::steady_clock::time_point then(300ns);
   EXPECT(timer.restart(chime::schedule().at(then)) == CHIME_OK && timer.next_deadline() == 300ns);
+  const std::chrono::duration<double> none(std::nan(""));
+  EXPECT(timer.restart_until(none) == CHIME_ERROR_INVALID_ARGUMENT &&
+         timer.postpone_until(none) == CHIME_ERROR_INVALID_ARGUMENT &&
+         timer.restart(chime::schedule().at(none)) == CHIME_ERROR_INVALID_ARGUMENT && timer.next_deadline() == 300ns);
+  EXPECT(timer.release_and_wait(-1ns) == CHIME_ERROR_INVALID_ARGUMENT && timer.next_deadline() == 300ns);
+  EXPECT(queue.shutdown(-1ns) == CHIME_ERROR_INVALID_ARGUMENT && queue.id() != 0);
   EXPECT(timer.restart_after(1us) == CHIME_OK && timer.next_deadline() - queue.now() == 1us);
   EXPECT(timer.restart_until(170ns) == CHIME_OK && timer.next_deadline() == 170ns);
   EXPECT(timer.restart_until(then) == CHIME_OK && timer.next_deadline() == 300ns);

@@ -80,6 +80,9 @@ def variable(directory):
     (written,) = directory.glob("by-*.json")
     assert written.stem.removeprefix("by-").isdigit()
     expect_three_queues(done, written)
+    # No pipe: nobody reads this one, and nothing waits for that.
+    os.mkfifo(directory / "pipe")
+    assert "cannot be written" in run("env", CHIME_TRACE=str(directory / "pipe")).stderr
     done = run("env", CHIME_TRACE=str(directory / "missing" / "x.json"))
     assert "CHIME_TRACE" in done.stderr, done
 

@@ -1,0 +1,105 @@
+/*
+ * fork_amid.c - a callback, or the trace function, forks: promise 15. The child returns from what it is in, and nothing runs
+ * there any more that was named before the fork, reinitialised or not.
+ */
+#include "places.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WRONG = 3, ALL_FORKED = 4, MOST = 1000 };
+
+static int nth, seen, begins_anew, runs_in_child;
+static pid_t forked = -1;
+
+/* Each callback begins here: the nth forks. */
+static void meet(void) {
+  if (forked == 0) runs_in_child++;
+  if (forked >= 0 || seen++ != nth) return;
+  forked = fork();
+  if (forked == 0 && begins_anew && chime_reinitialize() != CHIME_OK) _exit(WRONG);
+}
+
+/* Without a context it was named in the child, which may well begin something. */
+static void on_context(void *context) {
+  if (context != NULL) meet();
+}
+static void on_tick(const chime_tick *tick, void *context) { (void)tick, on_context(context); }
+
+static int object;
+static void *context(void) { return forked == 0 ? NULL : &object; }
+
+/* A timer of each sort, with all that it can call, and two added handlers, one of which goes; functions; values that expire. */
+static void run_everything(int where) {
+  chime_queue_t queue;
+  chime_target_t target;
+  chime_timer_t timer, other;
+  chime_expiring_t expiring, released;
+  chime_weak_timer_t weak;
+  chime_schedule schedule = {.size = sizeof schedule, .interval_ns = 1, .tick_limit = 2};
+  chime_timer_options options = TIMER_OPTIONS(.handler = on_tick, .registration_handler = on_tick,
+                                              .cancel_handler = on_tick, .finalizer = on_context, .context = &object);
+  chime_target_create(&object, on_context, &target);
+  if (place_make(where, NULL, &queue) != CHIME_OK) _exit(WRONG);
+  options.target = target;
+  chime_timer_start(queue, &options, &schedule, &timer);
+  chime_timer_start(queue, &options, &schedule, NULL);
+  options.target = 0;
+  chime_timer_start(queue, &options, &schedule, &other);
+  chime_timer_add_handler(timer, "first", on_tick, context(), on_context);
+  chime_timer_add_handler(timer, "second", on_tick, context(), on_context);
+  chime_timer_after(queue, 0, on_tick, context(), NULL, NULL);
+  chime_queue_async(queue, on_context, context(), on_context);
+  chime_queue_async(queue, on_context, context(), on_context);
+  chime_expiring_create(queue, &object, on_context, 1, &expiring);
+  chime_expiring_on_expiry(expiring, on_tick, context(), on_context);
+  chime_expiring_create(queue, &object, on_context, CHIME_HOUR, &released);
+  chime_expiring_on_expiry(released, on_tick, context(), on_context);
+  chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, context(), on_context, &weak);
+  chime_weak_timer_fire(weak);
+  for (int turn = 0; turn < 3; turn++) {
+    if (where == VIRTUAL) chime_queue_advance(queue, 10);
+    else chime_queue_process(queue, 0, NULL);
+    if (turn == 0) chime_timer_remove_handler(timer, "first");
+    if (turn == 0) chime_timer_restart(timer, NULL);
+    if (turn == 1) chime_target_release(target);
+  }
+  chime_timer_cancel(other);
+  chime_timer_release(timer);
+  chime_timer_release_and_wait(other, PATIENCE);
+  chime_expiring_release(released);
+  chime_expiring_release(expiring);
+  chime_weak_timer_release(weak);
+  chime_queue_shutdown(queue, PATIENCE);
+}
+
+static int end_of(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : FAULT_BY_SIGNAL + WTERMSIG(status);
+}
+
+/* A process in which nothing has been called yet. */
+static int fork_at(int number, int where, int traces) {
+  pid_t process = fork();
+  if (process != 0) return end_of(process);
+  nth = number;
+  alarm(30);
+  if (traces) chime_set_trace(on_tick, &object);
+  run_everything(where);
+  if (forked < 0) _exit(ALL_FORKED);
+  if (forked > 0) _exit(end_of(forked));
+  _exit(runs_in_child == 0 ? 0 : WRONG);
+}
+
+/* argument: host-driven or virtual; begins anew; forks in the trace's reports, too */
+CASES(at_each_callback, argument, 0, 7) {
+  int status = 0, number = 0;
+  begins_anew = argument / 2 % 2;
+  for (; number < MOST && status == 0; number++) {
+    status = fork_at(number, argument % 2 == 0 ? HOST : VIRTUAL, argument / 4);
+    if (status != ALL_FORKED && !EXPECT_EQ(status, 0)) fault_seen("at callback %d", number);
+  }
+  EXPECT_EQ(status, ALL_FORKED);
+  EXPECT(number > 20);
+}
