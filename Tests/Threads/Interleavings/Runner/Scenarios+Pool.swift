@@ -70,13 +70,7 @@ extension Scenario {
     Scenario("a handler that stays beside the timers of other queues") { world in
       // One more than threads are needed, so that there may be another one.
       let queues = (0..<4).map { _ in world.queue(.serial) }
-      let last = WakeUp()
-      for i in 0..<2 {
-        world.timer(queues[i], after: Int64(i) * 10, finalizer: false) { _ in
-          last.wait()
-          last.signal()
-        }
-      }
+      let last = stay(on: queues[..<2], world)
       world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
@@ -92,14 +86,8 @@ extension Scenario {
     Scenario("threads are refused until one is not") { world in
       Seam.threadsLeft = 2
       let queues = (0..<3).map { _ in world.queue(.serial) }
-      let last = WakeUp()
-      for i in 0..<2 {
-        world.timer(queues[i], after: 10, finalizer: false) { _ in
-          last.wait()
-          last.signal()
-        }
-      }
-      world.timer(queues[2], after: 10, finalizer: false) { _ in last.signal() }
+      let last = stay(on: queues[..<2], world)
+      world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       world.thread("giver") {
         world.sleep(until: Scheduler.start + 5 * millisecond)
         Seam.threadsLeft = 8
@@ -108,14 +96,8 @@ extension Scenario {
     Scenario("threads are refused for long, and asked for again") { world in
       Seam.threadsLeft = 2
       let queues = (0..<4).map { _ in world.queue(.serial) }
-      let last = WakeUp()
-      for i in 0..<2 {
-        world.timer(queues[i], after: Int64(i), finalizer: false) { _ in
-          last.wait()
-          last.signal()
-        }
-      }
-      world.timer(queues[2], after: 2, finalizer: false) { _ in last.signal() }
+      let last = stay(on: queues[..<2], world)
+      world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       let timer = world.timer(queues[3], after: nil, finalizer: false)
       world.thread("giver") {
         while Seam.threadsRefused < Patience.triesForThread { world.sleep(until: world.scheduler.clock + second) }
@@ -126,13 +108,7 @@ extension Scenario {
     },
     Scenario("threads that are not needed any more") { world in
       let queues = (0..<3).map { _ in world.queue(.serial) }
-      let last = WakeUp()
-      for queue in queues {
-        world.timer(queue, after: 10, finalizer: false) { _ in
-          last.wait()
-          last.signal()
-        }
-      }
+      let last = stay(on: queues[...], world)
       world.thread("host") {
         world.sleep(until: Scheduler.start + second)
         last.signal()
@@ -176,4 +152,16 @@ extension Scenario {
       world.expect(taken.sorted() == [1, 2], "taken out: \(taken)")
     },
   ]
+
+  /// A timer on each of the queues, 10 ns apart, whose handlers stay until what this gives is signalled.
+  private static func stay(on queues: ArraySlice<Queue>, _ world: World) -> WakeUp {
+    let last = WakeUp()
+    for (i, queue) in queues.enumerated() {
+      world.timer(queue, after: 10 * Int64(i), finalizer: false) { _ in
+        last.wait()
+        last.signal()
+      }
+    }
+    return last
+  }
 }
