@@ -179,13 +179,13 @@ static void check_text(csuite *t, writer write, uint64_t id) {
   EXPECT_TEXT(cut, text); /* there was room for all of it */
 }
 
-/* Labels are copied. */
+/* Labels are copied, and what would end a line in them is a question mark. */
 TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
-  char label[] = "metronome-\xe2\x8f\xb0";
+  char label[] = "metronome\n\xe2\x8f\xb0";
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
-  strcpy(label, "lubdub");
+  strcpy(label, "lub\ndub");
   EXPECT_EQ(lines_dumped(t, queue), 1);
-  EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");
+  EXPECT_DUMPED(queue, "metronome?\xe2\x8f\xb0");
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_options(p);
   options.label = label;
@@ -193,7 +193,7 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   strcpy(label, "beyond");
   probe_every(t, queue, "b", 1000);
   EXPECT_EQ(lines_dumped(t, queue), 3);
-  EXPECT_DUMPED(queue, "lubdub");
+  EXPECT_DUMPED(queue, "lub?dub");
   check_text(t, chime_queue_dump, queue);
   check_text(t, chime_timer_explain, p->timer);
 }

@@ -32,11 +32,18 @@ internal import CPlatform
     for byte in text.utf8 { add(byte: byte) }
   }
 
+  /// A text of the host's: what would end the line is a question mark.
+  mutating func add(label: String) {
+    for byte in label.utf8 { add(byte: byte < 0x20 ? 0x3F : byte) }
+  }
+
+  /// A text of the host's, as above, or a phrase.
   /// - Parameter text: ends with a 0.
   mutating func add(_ text: UnsafePointer<CChar>) {
     var next = unsafe text
     while unsafe next.pointee != 0 {
-      unsafe add(byte: UInt8(bitPattern: next.pointee))
+      let byte = unsafe UInt8(bitPattern: next.pointee)
+      add(byte: byte < 0x20 ? 0x3F : byte)
       unsafe next += 1
     }
   }

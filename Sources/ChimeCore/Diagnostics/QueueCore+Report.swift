@@ -73,7 +73,7 @@ extension QueueCore {
     text.add(id)
     if !label.utf8.isEmpty {
       text.add(" \"")
-      text.add(label)
+      text.add(label: label)
       text.add("\"")
     }
     text.add(": ", sums.timers, " timers")
