@@ -2,8 +2,7 @@
  * arguments.c - each function of the headers with each kind of value that makes no sense, made from the headers
  * (functions.h). The answer is CHIME_ERROR_INVALID_ARGUMENT, and for an id CHIME_ERROR_INVALID_HANDLE (ids.c); it is one
  * that the function's comment names; chime_last_error_detail names the argument; nothing has changed, nothing was written,
- * and contexts are the caller's. Promise 1. (Values that make no sense beside each other, or on a kind of queue: refusals.c,
- * refusals_calls.c.)
+ * and contexts are the caller's. Promise 1. (Values that make no sense beside each other, or on a kind of queue: refusals.c.)
  */
 #include "arguments.h"
 

@@ -1,6 +1,6 @@
 /*
- * basics.h - what the C programs of the tests share: the suite, Storms and Load, by harness.h, Faults, and the programs of headers and Misuse.
- * Nothing here records a failure.
+ * basics.h - what the C programs of the tests share: the suite and Storms, by harness.h; Faults; Systems; the programs of
+ * headers and Misuse. Nothing here records a failure.
  */
 #ifndef CSUITE_BASICS_H
 #define CSUITE_BASICS_H

@@ -1,6 +1,6 @@
 /*
  * storm.c - eight threads and the handlers themselves make random calls (storm.h) on one queue, beside queues that come and
- * go. Promises 1, 3, 6 to 11 and 14. (Each call beside the end of its queue: Tests/Interleavings.)
+ * go. Promises 1, 3, 6 to 11 and 14. (Each call beside the end of its queue: Tests/Threads/Interleavings.)
  */
 #include "storm.h"
 

@@ -1,4 +1,4 @@
-/* The model's timers: the table of DESIGN.md and chime.h, carried out. */
+/* The model's timers: the table of chime.h, carried out. */
 #include "model.h"
 
 int timer_is_live(const timer *t) { return t->state == CHIME_STATE_RUNNING || t->state == CHIME_STATE_SUSPENDED; }

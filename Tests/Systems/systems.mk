@@ -1,5 +1,5 @@
-# Systems other than the one that builds, for which Tests/C/Makefile, Tests/Faults/Makefile and examples-c/Makefile build their programs,
-# with the library that `make -C Sources NAME` has built for that system, or the one in LIB.
+# Systems other than the one that builds, for which the Makefiles of Tests and examples-c build their programs, with the
+# library that `make -C Sources NAME` has built for that system, or the one in LIB.
 #
 # CC_NAME: the compiler. START_NAME: what runs a program, if this machine cannot. STATIC_NAME: whether programs are static, with
 # libchime.a in them. BYTES_NAME: how many bytes the shared library may have. EXE_NAME: how programs' names end.

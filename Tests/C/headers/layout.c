@@ -1,6 +1,6 @@
 /*
  * layout.c - the structures of chime.h as compilers see them: no padding, which -Wpadded would tell, so that every
- * compiler lays them out as Packaging/ABI records. Compiles as C99 and as C++.
+ * compiler lays them out as Packages/ABI records. Compiles as C99 and as C++.
  */
 #include "chime.h"
 

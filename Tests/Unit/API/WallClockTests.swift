@@ -5,7 +5,7 @@ import Testing
 
 /// Timers of a queue on the wall clock, when it is stepped, to the nanosecond: a host-driven queue shows at each step
 /// what is due. (Deadlines and delays on every kind of queue: `wall_clock.c` of Tests/Faults; steps beside calls:
-/// Tests/Interleavings.)
+/// Tests/Threads/Interleavings.)
 @Suite struct WallClockTests {
   let hour = Duration.seconds(3600)
   let queue: HostTimerQueue
