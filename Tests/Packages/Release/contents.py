@@ -5,7 +5,6 @@
 
 import calendar
 import hashlib
-import io
 import json
 import os
 import pathlib

@@ -19,9 +19,6 @@ func chime_lock_take(_ lock: UnsafeMutablePointer<chime_lock>) {
   if Seam.isOn { unsafe Seam.scheduler.lock(lock) }
 }
 
-/// Never succeeds: the scheduler knows those who wait.
-func chime_lock_try(_ lock: UnsafeMutablePointer<chime_lock>) -> Bool { false }
-
 func chime_lock_take_busy(_ lock: UnsafeMutablePointer<chime_lock>) { unsafe chime_lock_take(lock) }
 
 func chime_lock_give(_ lock: UnsafeMutablePointer<chime_lock>) {
