@@ -87,7 +87,7 @@ static void expect_usual(int who) {
   EXPECT_EQ(seen.priority, usual.priority);
   EXPECT_EQ(seen.nice, usual.nice);
   EXPECT_EQ(seen.processors, usual.processors);
-  if (place != PRECISE) EXPECT_EQ(seen.slack, usual.slack); /* 1 ns there */
+  EXPECT_EQ(seen.slack, place == PRECISE ? 1 : usual.slack);
   if (fault_failures() > 0) fault_seen("%s, %s", place_name(place), manners[manner]);
   store(&may_go, 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
