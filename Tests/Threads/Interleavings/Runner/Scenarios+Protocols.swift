@@ -378,7 +378,8 @@ extension Scenario {
         }
         for _ in 0..<2 {
           world.thread(calls: "cancel_and_wait", on: timer) { ref in
-            timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
+            world.sleep(until: Scheduler.start + millisecond / 8)  // the handler has begun
+            return timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
           }
         }
         // As the pool does when it has no thread for a queue.
