@@ -65,7 +65,8 @@ def wrong_in_command(where, command):
             if "=" in target:
                 continue
             answer = subprocess.run(["make", "-n", "-C", makefile.parent, target], capture_output=True, text=True, check=False)
-            if "No rule to make target" in answer.stderr:
+            # Others may be missing: libraries that are not built yet.
+            if f"No rule to make target '{target}'" in answer.stderr:
                 yield f"{where}: {directory} has no target {target}"
 
 
