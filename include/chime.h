@@ -73,8 +73,9 @@
  * their numbers since.
  *
  * Fork. In a child of a process that has created anything here, every function that returns a status answers
- * CHIME_ERROR_FORKED until chime_reinitialize, or that an argument is wrong. To release 0 does nothing there either. On Linux 4.14 and later a child is
- * noticed however it was made: by fork, _Fork, or a clone that copies the memory; before that, by fork alone.
+ * CHIME_ERROR_FORKED until chime_reinitialize, or that an argument is wrong. To release 0 does nothing there either. On
+ * Linux 4.14 and later a child is noticed however it was made: by fork, _Fork, or a clone that copies the memory; before
+ * that, by fork alone.
  *
  * Stability. Version 1.0 freezes what this file declares. Limits.md (beside the other guides of a release; in a clone
  * Sources/Chime/Chime.docc) says what stays free, and which of two ways to write.
@@ -473,10 +474,11 @@ typedef struct chime_timer_options {
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
- *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (but that it should
- *         honour leeway, as the others always do), processors that do not exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH,
- *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process;
- *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
+ *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (but for
+ *         CHIME_QUEUE_HONOUR_LEEWAY, which others do anyway), processors that do not exist; CHIME_ERROR_UNSUPPORTED:
+ *         this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH, where there is no libdispatch;
+ *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
+ *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
  * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for
  * some five seconds. While handlers are short there are about as many as processors. Where each processor has
@@ -872,9 +874,9 @@ CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_inf
  * ago; it is due later; its handler has not returned; its main queue is not drained; its host-driven queue was last
  * processed some time ago; its run loop is in another mode; its target is gone. For people: the wording may change.
  *
- * @param text      as in chime_queue_dump, and so are the other two
- * @param capacity  in bytes
- * @param length    may be NULL
+ * @param text      receives the sentence, as in chime_queue_dump
+ * @param capacity  of text, in bytes
+ * @param length    receives the length of the whole sentence, without its 0; may be NULL
  * @return as chime_queue_dump
  *
  * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
@@ -1017,8 +1019,8 @@ CHIME_API chime_status chime_queue_advance(chime_queue_t queue, int64_t duration
 
 /**
  * Moves a virtual queue's clock without stopping at deadlines and without running anything, as a slow handler or a
- * sleeping machine would. May be called inside a handler. The next advance delivers what has become due, or the one that
- * the handler is in, also beyond its end.
+ * sleeping machine would. The next advance delivers what has become due. May be called inside a handler: then the advance
+ * that the handler is in delivers it, beyond its own end, too.
  *
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: negative
  *
@@ -1271,8 +1273,8 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
  * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and no pipe; the
- *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call ends is complete
- *              when it returns, and holds everything that has happened before
+ *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call
+ *              ends is complete when it returns, and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_LIMIT:
  *         chime_set_memory_limit forbids the ring

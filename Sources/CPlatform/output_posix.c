@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What cannot be written over, as a pipe, is refused: the end of the trace is. Nor does the call wait for a pipe's reader. */
+/* Each end of the file is written over; so what allows only appending, as a pipe, is refused, without waiting for a reader. */
 int chime_output_open(chime_output *output, const char *name) {
   struct stat found;
   enum { FLAGS = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };

@@ -32,18 +32,19 @@ internal import CPlatform
     for byte in text.utf8 { add(byte: byte) }
   }
 
-  /// A text of the host's: what would end the line is a question mark.
+  /// A byte of a text of the host's: what would end the line is a question mark.
+  private mutating func add(byteOfLine byte: UInt8) { add(byte: byte < 0x20 ? 0x3F : byte) }
+
   mutating func add(label: String) {
-    for byte in label.utf8 { add(byte: byte < 0x20 ? 0x3F : byte) }
+    for byte in label.utf8 { add(byteOfLine: byte) }
   }
 
-  /// A text of the host's, as above, or a phrase.
+  /// A label, or a phrase.
   /// - Parameter text: ends with a 0.
   mutating func add(_ text: UnsafePointer<CChar>) {
     var next = unsafe text
     while unsafe next.pointee != 0 {
-      let byte = unsafe UInt8(bitPattern: next.pointee)
-      add(byte: byte < 0x20 ? 0x3F : byte)
+      unsafe add(byteOfLine: UInt8(bitPattern: next.pointee))
       unsafe next += 1
     }
   }
