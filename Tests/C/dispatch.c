@@ -63,6 +63,7 @@ static void check_grid_with_jitter(csuite *t, chime_queue_t queue) {
       chime_timer_activate(p->timer, &SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = p->number,
                                                .interval_ns = 2 * CHIME_MILLISECOND, .jitter_ns = CHIME_MILLISECOND)));
   AWAIT(load(&p->ticks) >= 20);
+  EXPECT(chime_timer_cancel_and_wait(p->timer, PATIENCE) >= 0); /* a tick asks the queue for the time */
 }
 
 TESTS_ON_DISPATCH_QUEUES(a_timer_with_jitter_keeps_its_grid) { check_grid_with_jitter(t, queue); }
