@@ -112,11 +112,13 @@ static void note_inside(const chime_tick *tick, void *context) {
 
 static const where hooked[] = {SERIAL, CONCURRENT, PRECISE, DISPATCH};
 
-/* A queue with hooks; NULL: none without libdispatch. They ask when `asked` is 0. */
-static hooks *hooked_queue(csuite *t, where place) {
+/* A queue with hooks; NULL: none without libdispatch. They ask once, where the bits of `way` say, when `asked` is 0. */
+static hooks *hooked_queue(csuite *t, where place, int way) {
   hooks *h = csuite_memory(t, sizeof *h);
   const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = on_leave, .hook_context = h);
   h->asked = 2;
+  h->asks_in_leave = way % 2;
+  h->shuts_down = way / 2 % 2;
   if (stands_on_dispatch(place) && !csuite_has_dispatch()) return NULL;
   return EXPECT_OK(create_queue(place, &options, &h->queue, NULL)) ? h : NULL;
 }
@@ -124,7 +126,7 @@ static hooks *hooked_queue(csuite *t, where place) {
 /* [16]: the hooks stand around each handler. */
 TEST(shutdown_waits_for_the_leave_hook) {
   for (int i = 0; i < 4 * csuite_scaled(100) && !csuite_failed(t); i++) {
-    hooks *h = hooked_queue(t, hooked[i % 4]);
+    hooks *h = hooked_queue(t, hooked[i % 4], 0);
     if (h == NULL) continue;
     EXPECT_OK(chime_timer_after(h->queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
     if (i / 4 % 4 == 0) EXPECT(await(&h->ticks, 1));
@@ -137,10 +139,8 @@ TEST(shutdown_waits_for_the_leave_hook) {
 
 TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
   for (int i = 0; i < 16 && !csuite_failed(t); i++) {
-    hooks *h = hooked_queue(t, hooked[i / 4]);
+    hooks *h = hooked_queue(t, hooked[i / 4], i);
     if (h == NULL) continue;
-    h->asks_in_leave = i % 2;
-    h->shuts_down = i / 2 % 2;
     store(&h->asked, 0);
     EXPECT_OK(chime_timer_after(h->queue, 0, ignore_tick, NULL, NULL, NULL));
     EXPECT(await(&h->asked, 2));
