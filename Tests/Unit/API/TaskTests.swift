@@ -29,7 +29,7 @@ import Testing
     let timer = try queue.schedule(every: .seconds(1), on: try #require(model)) { model, tick in
       model.add(tick.sequence)
     }
-    let once = try queue.schedule(after: .seconds(2), on: try #require(model)) { model, _ in model.add(100) }
+    let once = try queue.schedule(after: .milliseconds(2500), on: try #require(model)) { model, _ in model.add(100) }
     try await queue.advance(by: .seconds(3))
     #expect(await model?.ticks == [1, 2, 100, 3] && once.state == .finished)
     model = nil
