@@ -57,6 +57,8 @@ package enum Descriptors: ProcessState {
       let now = WorkSource.timer(queue)
       let fired = WakeUp()
       now.setEventHandler { fired.signal() }
+      // Is not called. Without one, a libdispatch under LIBDISPATCH_STRICT ends the process.
+      later.setEventHandler {}
       later.schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
       later.activate()
       now.activate()
