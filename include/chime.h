@@ -58,8 +58,8 @@
  * down what must not. The library stays mapped after dlclose, so timers that are armed tick on.
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
- * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted, and
- * such a structure receives what that version had; so are longer ones whose additional bytes are zero.
+ * calloc). Zero in any other member is its default. A structure of another version is accepted, too: a shorter one, as
+ * an earlier version had, is read and filled in as far as it goes; of a longer one, the additional bytes must be zero.
  *
  * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. All signals are blocked there but
  * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
@@ -118,8 +118,8 @@ extern "C" {
  * the same minor version.
  *
  *                 before 1.0   from 1.0
- *     fixes       0.1.z        1.y.z     defects; in this file only comments change
- *     additions   0.1.z        1.y.0     functions, enumerators, macros; members at the end of a structure;
+ *     fixes       0.9.z        1.y.z     defects; in this file only comments change
+ *     additions   0.9.z        1.y.0     functions, enumerators, macros; members at the end of a structure;
  *                                        a meaning for a member named `reserved`
  *     anything    0.y.0        x.0.0     also removals, and changes of a name, type, number, position or meaning
  *
@@ -136,7 +136,7 @@ extern "C" {
  * languages do: those compare chime_version with the version they were written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 4
+#define CHIME_VERSION_MINOR 9
 #define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
@@ -383,7 +383,6 @@ typedef struct chime_queue_options {
   int32_t realtime_priority; /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none. On
                                           Apple's systems each of them is the real-time class */
   uint32_t reserved;         /* 0 */
-  /* from version 0.4.0 on: */
   uint64_t seed; /* virtual queues: where the random parts of due times begin (chime_schedule.jitter_ns). The same
                     calls on a queue with the same seed get the same ones. Other queues begin each with a number of
                     their own, and have no seed */
@@ -419,7 +418,6 @@ typedef struct chime_schedule {
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
-  /* from version 0.4.0 on: */
   int64_t jitter_ns; /* of a repeating timer, at most the interval: each tick is due at its time of the grid plus a
                         random part, uniform in 0 to jitter_ns, so that what many programs do at one interval does
                         not come at one moment. Grid, sequence, limit and the count of missed due times are those of
@@ -851,10 +849,8 @@ typedef struct chime_timer_info {
   uint64_t due_count;   /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;         /* 1: a handler that has started has not returned */
   int32_t has_schedule; /* 1: it has a schedule, which activate with NULL keeps */
-  /* from version 0.1.1 on: */
-  uint64_t missed; /* due times of this activation that got no tick of their own */
-  /* from version 0.4.0 on: */
-  int64_t jitter_ns; /* the longest random part of a due time; 0: none */
+  uint64_t missed;      /* due times of this activation that got no tick of their own */
+  int64_t jitter_ns;    /* the longest random part of a due time; 0: none */
 } chime_timer_info;
 
 /* clang-format off */
@@ -1039,7 +1035,6 @@ typedef struct chime_queue_stats {
   uint64_t empty_passes; /* passes that found nothing due and nothing new */
   uint64_t ticks;        /* DUE and FIRED ticks delivered */
   uint64_t missed;       /* due times that got no tick of their own */
-  /* from version 0.1.1 on: */
   uint64_t stale;        /* entries whose timer was cancelled, released or moved */
   uint64_t merged;       /* callbacks that shared another one's wake-up */
   uint64_t lateness[32]; /* ticks by how late they were, leeway included: [0] by less than 1,024 ns, [1] by less than

@@ -25,27 +25,20 @@ package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd
 /// `nil` for what the header does not allow, and notes why; the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
 package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
-  /// if the rest is zero.
-  @inline(__always)
-  static func structure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>, _ name: StaticString) -> S? {
-    unsafe hasKnownSize(pointer, name) ? unsafe pointer.pointee : nil
-  }
-
-  /// A structure that has grown: one of the size that it had before is read up to there.
+  /// if the rest is zero; from a shorter one, of an earlier version, no more is read than it has, and the rest is zero.
   ///
-  /// - Parameter empty: what the members beyond it then are.
-  static func structure<S: BitwiseCopyable>(
-    _ pointer: UnsafePointer<S>, _ name: StaticString, earlier size: Int, empty: S
+  /// - Parameter first: the size that the structure had in its first version. One that grows passes it.
+  package static func structure<S: BitwiseCopyable>(
+    _ pointer: UnsafePointer<S>, _ name: StaticString, first: Int = MemoryLayout<S>.size
   ) -> S? {
-    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
-    guard unsafe UnsafeRawPointer(pointer).load(as: UInt32.self) == size else {
-      return unsafe structure(pointer, name)
+    guard let size = unsafe knownSize(pointer, name, first) else { return nil }
+    return unsafe withUnsafeTemporaryAllocation(of: S.self, capacity: 1) { room in
+      let bytes = unsafe UnsafeMutableRawBufferPointer(room)
+      unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: size))
+      // SAFETY: zero is a value of each member: the header says that it is the default.
+      return unsafe room[0]
     }
-    var whole = empty
-    unsafe withUnsafeMutableBytes(of: &whole) {
-      unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: size))
-    }
-    return whole
   }
 
   // MARK: What is wrong
@@ -104,48 +97,46 @@ package enum Arguments {
         Int64(known), of: name)
   }
 
-  /// Whether the structure has the members that this library knows, and nothing beyond them that would mean something.
+  /// How many bytes of the structure this library knows: it has at least those of the first version, and nothing beyond
+  /// the known ones that would mean something. Else `nil`.
   @inline(__always)
-  private static func hasKnownSize<S>(_ pointer: UnsafePointer<S>, _ name: StaticString) -> Bool {
+  private static func knownSize<S>(_ pointer: UnsafePointer<S>, _ name: StaticString, _ first: Int) -> Int? {
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
-    return unsafe size == MemoryLayout<S>.size
-      || hasEmptyTail(UnsafeRawPointer(pointer), size, MemoryLayout<S>.size, name)
+    let known = MemoryLayout<S>.size
+    if size == known { return known }
+    return unsafe sizeOfAnotherVersion(UnsafeRawPointer(pointer), size, known, first, name)
   }
 
   @inline(never)
-  private static func hasEmptyTail(
-    _ pointer: UnsafeRawPointer, _ size: Int, _ known: Int, _ name: StaticString
-  ) -> Bool {
+  private static func sizeOfAnotherVersion(
+    _ pointer: UnsafeRawPointer, _ size: Int, _ known: Int, _ first: Int, _ name: StaticString
+  ) -> Int? {
+    if first <= size, size < known, size % 8 == 0 { return size }
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
-    if size > known, size <= 4096, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return true }
+    if size > known, size <= 4096, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return known }
     _ = wrongSize(name, size, known)
-    return false
+    return nil
   }
 
-  /// Fills in a structure of the caller's, as far as its size goes; `body` gives `nil` for an id that names nothing.
+  /// Fills in a structure of the caller's, as far as its size goes. The size itself, its first member, stays as it is.
+  /// `body` gives `nil` for an id that names nothing.
   ///
   /// - Parameters:
-  ///   - oldest: the size that the structure had in the first version.
-  ///   - later: one that it had after that.
+  ///   - first: the size that the structure had in its first version. One that grows passes it.
   ///   - unknown: the answer to that id.
-  static func fill<S: BitwiseCopyable>(
-    _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString, oldest: UInt32, later: UInt32,
-    unknown: @autoclosure () -> Status, _ body: (UInt32) -> S?
+  package static func fill<S: BitwiseCopyable>(
+    _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString,
+    first: Int = MemoryLayout<S>.size, unknown: @autoclosure () -> Status, _ body: () -> S?
   ) -> Status {
     guard let pointer = unsafe pointer else { return null(name) }
-    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
-    let size = unsafe UnsafeRawPointer(pointer).load(as: UInt32.self)
-    let isWhole = size == MemoryLayout<S>.size
-    guard unsafe isWhole || size == oldest || size == later || hasKnownSize(UnsafePointer(pointer), sizeName) else {
-      return .invalidArgument
+    guard let known = unsafe knownSize(UnsafePointer(pointer), sizeName, first) else { return .invalidArgument }
+    guard let value = body() else { return unknown() }
+    let size = MemoryLayout<UInt32>.size
+    unsafe withUnsafeBytes(of: value) {
+      unsafe (UnsafeMutableRawPointer(pointer) + size).copyMemory(
+        from: $0.baseAddress.unsafelyUnwrapped + size, byteCount: known - size)
     }
-    guard var value = body(size) else { return unknown() }
-    if isWhole {
-      unsafe pointer.pointee = value
-      return .ok
-    }
-    unsafe UnsafeMutableRawPointer(pointer).copyMemory(from: &value, byteCount: min(Int(size), MemoryLayout<S>.size))
     return .ok
   }
 
@@ -221,8 +212,7 @@ package enum Arguments {
 
   @inline(never)
   private static func scheduleOfOtherSize(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    // Until version 0.3 it ended before `jitter_ns`.
-    guard let s = unsafe structure(pointer, "schedule.size", earlier: 48, empty: chime_schedule()) else { return nil }
+    guard let s = unsafe structure(pointer, "schedule.size") else { return nil }
     let schedule = unsafe unsafeBitCast(s, to: Schedule.self)
     if schedule.isValid { return schedule }
     _ = whatIsWrong(with: s)
@@ -277,7 +267,7 @@ package enum Arguments {
   @inline(__always)
   static func isOneShotOnly(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
     // Size and flags are read at once: size in the low half, and of the flags only the lowest may be set. What lies behind
-    // an earlier version's structure is not read.
+    // a shorter structure is not read.
     let sizeAndFlags = unsafe UnsafeRawPointer(schedule).load(as: UInt64.self)
     return unsafe sizeAndFlags.littleEndian & ~(1 << 32) == UInt64(MemoryLayout<chime_schedule>.size)
       && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
@@ -294,7 +284,9 @@ package enum Arguments {
   static func timerOptions(
     _ pointer: UnsafePointer<chime_timer_options>, on queue: chime_queue_t, selfRelease: Bool
   ) throws(Status) -> TimerOptions {
-    guard unsafe hasKnownSize(pointer, "options.size") else { throw .invalidArgument }
+    guard unsafe knownSize(pointer, "options.size", MemoryLayout<chime_timer_options>.size) != nil else {
+      throw .invalidArgument
+    }
     if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
       throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
     }

@@ -13,8 +13,7 @@ package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
-  guard let o = unsafe Arguments.structure(pointer, "options.size", earlier: 80, empty: chime_queue_options())
-  else { return .failure(.invalidArgument) }
+  guard let o = unsafe Arguments.structure(pointer, "options.size") else { return .failure(.invalidArgument) }
   guard let qos = unsafe qosClass(o.qos) else {
     return .failure(unsafe Arguments.unknown("options.qos", Int64(o.qos)))
   }
@@ -225,11 +224,9 @@ public func chime_queue_get_stats(
 }
 
 private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
-  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64, unknown: QueueCore.unknown(queue)) {
-    size in
+  unsafe Arguments.fill(stats, "stats", "stats.size", unknown: QueueCore.unknown(queue)) {
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
-    filled.size = size
     filled.timers = s.timers
     filled.running = s.running
     filled.entries = s.entries

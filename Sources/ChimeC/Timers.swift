@@ -284,10 +284,10 @@ public func chime_timer_remaining(
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?)
   -> chime_status
 {
-  unsafe Arguments.fill(info, "info", "info.size", oldest: 88, later: 96, unknown: TimerRef.unknown(timer)) { size in
+  unsafe Arguments.fill(info, "info", "info.size", unknown: TimerRef.unknown(timer)) {
     guard let i = TimerRef(timer)?.snapshot else { return nil }
     return chime_timer_info(
-      size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
+      size: 0, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
       next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval, leeway_ns: i.leeway,
       tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0, has_schedule: i.hasSchedule ? 1 : 0,
       missed: i.missed, jitter_ns: i.jitter)

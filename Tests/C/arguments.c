@@ -258,7 +258,7 @@ static void try_row(world *w, const place *p, void *number) {
   expect_invalid(w, p, senseless[row].value, p->member != NULL ? "" : senseless[row].says);
 }
 
-/* A longer structure is one of a later version, and what lies beyond must be zero. No version had the other sizes. */
+/* A longer structure is one of a later version, and what lies beyond must be zero. No version had a shorter one. */
 static void try_sizes(world *w, const place *p, void *context) {
   if (p->member == NULL || is_excepted(p)) return;
   const size_t size = p->parameter->structure->size, longer = size + 16;

@@ -24,31 +24,6 @@ VIRTUAL_TEST(a_longer_structure_is_one_of_a_later_version) {
   EXPECT(info->size == sizeof *info + 16 && info->next_deadline_ns == 5);
 }
 
-/* What a program finds that was compiled with version 0.1 or 0.3: of what stands behind its structure nothing is read or written. */
-VIRTUAL_TEST(structures_of_an_earlier_version_are_read_and_filled_as_far_as_they_go) {
-  enum { OLD_STATS = 64, OLD_INFO = 88, OLD_SCHEDULE = 48, OLD_OPTIONS = 80 };
-  chime_schedule schedule = SCHEDULE(.first_ns = 10, .interval_ns = 10, .jitter_ns = -1);
-  chime_queue_options options = QUEUE_OPTIONS(.seed = 1);
-  chime_queue_stats stats;
-  chime_timer_info info;
-  probe *a = probe_idle(t, queue, "a");
-  schedule.size = OLD_SCHEDULE;
-  options.size = OLD_OPTIONS;
-  EXPECT_OK(chime_timer_activate(a->timer, &schedule));
-  EXPECT_OK(chime_timer_restart(a->timer, &schedule));
-  EXPECT_OK(chime_timer_reschedule(a->timer, &schedule));
-  EXPECT_EQ(info_of(t, a->timer).jitter_ns, 0);
-  csuite_queue_with(t, CHIME_QUEUE_SERIAL, &options);
-  memset(&stats, 0x5a, sizeof stats);
-  memset(&info, 0x5a, sizeof info);
-  stats.size = OLD_STATS;
-  info.size = OLD_INFO;
-  EXPECT_OK(chime_queue_get_stats(queue, &stats));
-  EXPECT_OK(chime_timer_get_info(a->timer, &info));
-  EXPECT(stats.size == OLD_STATS && stats.timers == 1 && stats.stale == 0x5a5a5a5a5a5a5a5a);
-  EXPECT(info.size == OLD_INFO && info.interval_ns == 10 && info.missed == 0x5a5a5a5a5a5a5a5a);
-}
-
 /* ---- Options of queues ------------------------------------------------------------------------------------------- */
 
 #define ON(place) (1u << (place))

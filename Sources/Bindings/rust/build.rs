@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The series of the declarations in src/sys.rs.
-const SERIES: (&str, &str) = ("0.4", "0.5");
+const SERIES: (&str, &str) = ("0.9", "0.10");
 
 fn main() {
     for name in ["CHIME_DIR", "CHIME_LINK", "PKG_CONFIG", "PKG_CONFIG_PATH"] {

@@ -280,7 +280,7 @@ class Manual:
         return out
 
     def availability(self, name):
-        return [f"Since version {self.since.get(name, '0.1')}."]
+        return [f"Since version {self.since[name]}."] if name in self.since else []  # else it came with the first version
 
     def function(self, name):
         item = self.items[name]

@@ -272,7 +272,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 # ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
 
 SENSELESS = "each_function_refuses_each_senseless_value"
-mutation("argument-tail", "1", "Arguments.hasEmptyTail", "what lies behind the known members is not looked at",
+mutation("argument-tail", "1", "Arguments.sizeOfAnotherVersion", "what lies behind the known members is not looked at",
          ("../ChimeC/Arguments.swift", "unsafe «BROKEN || »bytes[known...].allSatisfy({ $0 == 0 })"), C(SENSELESS))
 mutation("argument-surrogate", "1", "Arguments.isUTF8", "a surrogate is a character",
          ("../ChimeC/Arguments.swift", "case 0xed: rest = (2, 0x80...«(BROKEN ? 0xbf : »0x9f«)»)"), C(SENSELESS))
@@ -284,7 +284,7 @@ mutation("argument-negative", "1", "chime_timer_release_and_wait", "a negative t
                                     "  guard «BROKEN || »timeout_ns >= 0 else { return Arguments.negative(\"timeout_ns\", timeout_ns).rawValue }\n"
                                     "  if timer"), C(SENSELESS))
 mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names nothing is written",
-         ("../ChimeC/Arguments.swift", "guard var value = body(size) else {«\n"
+         ("../ChimeC/Arguments.swift", "guard let value = body() else {«\n"
                                        "      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n"
                                        "     » return unknown()«\n   » }"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",

@@ -1,5 +1,6 @@
 import CChime
 import Chime
+import ChimeC
 import ChimeCore
 import Testing
 
@@ -26,6 +27,35 @@ import Testing
     #expect(c.missed_policy == CHIME_MISSED_DELAY && c.resume_policy == CHIME_RESUME_REMAINING)
     let options = TimerOptions(handler: .record, flags: .selfRelease)
     #expect(options.size == UInt32(MemoryLayout<chime_timer_options>.size))
+  }
+
+  /// A structure that grew from 16 to 24 bytes, passed by a program that knows 16, and by one of a version after the
+  /// library's that knows 32.
+  @Test func anOlderAndANewerCallerPassAndReceiveWhatBothKnow() {
+    struct Structure { var size: UInt32 = 0, flags: UInt32 = 7, first = 1, grown = 2 }
+    func passed(_ words: [Int]) -> Structure? {
+      words.withUnsafeBytes {
+        Arguments.structure($0.assumingMemoryBound(to: Structure.self).baseAddress!, "size", first: 16)
+      }
+    }
+    func received(_ size: Int, beyond: Int = -1) -> (Status, [Int]) {
+      var words = [size, -1, -1, beyond]
+      let status = words.withUnsafeMutableBytes {
+        Arguments.fill(
+          $0.assumingMemoryBound(to: Structure.self).baseAddress, "info", "size", first: 16, unknown: .invalidHandle
+        ) { Structure() }
+      }
+      return (status, words)
+    }
+    let older = passed([16, 5, -1]), newer = passed([32, 5, 6, 0])
+    #expect(older?.first == 5 && older?.grown == 0)
+    #expect(newer?.first == 5 && newer?.grown == 6)
+    #expect(passed([32, 5, 6, 1]) == nil && passed([8, 5, 6, 0]) == nil && passed([20, 5, 6, 0]) == nil)
+    #expect(received(16) == (.ok, [16 | 7 << 32, 1, -1, -1]))
+    #expect(received(24) == (.ok, [24 | 7 << 32, 1, 2, -1]))
+    #expect(received(32, beyond: 0) == (.ok, [32 | 7 << 32, 1, 2, 0]))
+    #expect(received(32).0 == .invalidArgument)
+    #expect(received(8) == (.invalidArgument, [8, -1, -1, -1]))
   }
 
   @Test func eachStatusIsAnErrorInSwiftOrAnOutcome() {

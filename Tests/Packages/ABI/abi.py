@@ -6,8 +6,9 @@
 
 check fails when anything differs from chime.abi. record writes that file; it refuses when the version does not allow the
 difference. It keeps in before.abi what the version before had otherwise, and with --unreleased compares with that: nobody has
-the recorded version yet. before compares a release with the release BEFORE, or with that version as it was recorded: each a
-tarball, or the directory that it was unpacked in.
+the recorded version yet. The first version has none before it, and no such file. before compares a release with the record,
+and with the release BEFORE, or with the version before as it was recorded: each a tarball, or the directory that it was
+unpacked in.
 """
 import argparse
 import os
@@ -38,14 +39,14 @@ KINDS = ("function", "type", "enumerator", "structure", "member", "macro")
 
 
 def symbols(library):
-    """What a library exports, and under which version: {"chime_now": "CHIME_0.1"}."""
+    """What a library exports, and under which version: {"chime_now": "CHIME_0.9"}."""
     command = ["nm", "--dynamic", "--defined-only", "--extern-only", "--with-symbol-versions", str(library)]
     rows = [line.split() for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()]
     return dict(row[2].replace("@@", "@").partition("@")[::2] for row in rows if row[1] != "A")
 
 
 def described(include, library):
-    """The version, and the lines of a record: {"function chime_now": "chime_status (chime_clock, int64_t *), CHIME_0.1"}."""
+    """The version, and the lines of a record: {"function chime_now": "chime_status (chime_clock, int64_t *), CHIME_0.9"}."""
     lines, exported = {}, symbols(library)
     for header in HEADERS:  # the second one includes the first
         found = declarations.declarations(include / header)
@@ -87,17 +88,22 @@ def read(path):
 
 
 def version_before():
-    """The version before, as it was recorded: its own lines, and of the record those that it had, too."""
+    """The version before, as it was recorded: its own lines, and of the record those that it had, too; None: there was none."""
+    if not BEFORE.exists():
+        return None
     version, differing = read(BEFORE)
     lines = {name: value for name, value in read(RECORD)[1].items() if f"+ {name}" not in differing}
     return version, lines | {name[2:]: value for name, value in differing.items() if name.startswith("- ")}
 
 
-def write(version, lines, before_version, before):
+def write(version, lines, before):
     text = HEAD + f"version: {dotted(version)}\n"
     for kind in KINDS:
         text += "\n" + "".join(row(name, value) for name, value in lines.items() if name.split()[0] == kind)
     RECORD.write_text(text)
+    if before is None:
+        return
+    before_version, before = before
     own = [row(f"- {name}", value) for name, value in before.items() if lines.get(name) != value]
     without = [row(f"+ {name}", "") for name in lines if name not in before]
     BEFORE.write_text(HEAD_BEFORE + f"version: {dotted(before_version)}\n" + "".join(own + without))
@@ -195,18 +201,22 @@ def check(version, lines):
 
 def record(version, lines, is_unreleased):
     recorded = read(RECORD) if RECORD.exists() else (version, lines)
-    before = version_before() if version == recorded[0] and BEFORE.exists() else recorded
-    # Of a first record there is none before.
-    held_to = (before if before[0] != version else None) if is_unreleased else recorded
+    before = version_before() if version == recorded[0] else recorded
+    held_to = before if is_unreleased else recorded
     if held_to and (found := refusals(held_to[0], version, held_to[1], lines)):
         sys.exit("not recorded:\n" + "\n".join(found))
-    write(version, lines, *before)
+    write(version, lines, before)
     print(f"recorded {len(lines)} lines for {dotted(version)} in {RECORD.name}")
 
 
 def compare_releases(release, before):
     version, new = of_release(release)
-    old_version, old = of_release(before) if before else version_before()
+    check(version, new)
+    found = of_release(before) if before else version_before()
+    if found is None:
+        print(f"ok {dotted(version)} is the first version: there is none before it")
+        return
+    old_version, old = found
     what = before.name if before else "as it was recorded"
     if version <= old_version:
         sys.exit(f"{dotted(version)} is not after {dotted(old_version)} ({what})")

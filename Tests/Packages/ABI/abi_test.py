@@ -140,7 +140,7 @@ assert "removed: enumerator CHIME_THIRD" in said(abi.record, (1, 1, 0), old, Fal
 assert "changed: type chime_kind" in said(abi.record, (1, 1, 0), lines([TYPE]), True)
 assert said(abi.record, (1, 1, 0), old, True) is None and said(abi.check, (1, 1, 0), old) is None
 
-# A release is held to the one before.
+# A release is held to the record, and to the one before. The first version has none.
 for name, script in ("before", "CHIME_0.1 { global: chime_*; local: *; };"), ("after", "CHIME_0.2 { global: chime_*; local: *; };"):
     described(version_script=script)
     (WORK / name / "include").mkdir(parents=True)
@@ -149,8 +149,16 @@ for name, script in ("before", "CHIME_0.1 { global: chime_*; local: *; };"), ("a
         text = header.read_text().replace("MINOR 1", "MINOR 2" if name == "after" else "MINOR 1")
         (WORK / name / "include" / header.name).write_text(text)
     shutil.copy(WORK / "library.so", WORK / name / "lib/libchime.so.1")
-assert said(abi.compare_releases, WORK / "after", WORK / "before") is None
+abi.BEFORE.unlink()
+abi.RECORD.unlink()
+before, after = (abi.of_release(WORK / name) for name in ("before", "after"))
+assert said(abi.record, *before, True) is None and not abi.BEFORE.exists()
+assert said(abi.compare_releases, WORK / "before", None) is None
+assert "has it otherwise" in said(abi.compare_releases, WORK / "after", WORK / "before")
 assert "0.1.0 is not after 0.2.0" in said(abi.compare_releases, WORK / "before", WORK / "after")
+assert said(abi.record, *after, False) is None and abi.BEFORE.exists()
+assert said(abi.compare_releases, WORK / "after", WORK / "before") is None
+assert said(abi.compare_releases, WORK / "after", None) is None
 
 shutil.rmtree(WORK)
 print(f"ok: {len(NO_CHANGE) + len(CHANGES) + len(VERSIONS)} changes, and what header, library and record must agree on")

@@ -26,7 +26,7 @@ from .values import (FOREVER, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Cl
 from .values import nanoseconds as _nanoseconds
 from .values import text_in_c as _text_in_c
 
-__version__ = "0.4.0"
+__version__ = "0.9.0"
 __all__ = [
     "FOREVER", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND", "Clock", "Duration", "Error", "Handler",
     "MissedPolicy", "Outcome", "Queue", "QueueKind", "QueueStats", "ResumePolicy", "Schedule", "State", "Tick",

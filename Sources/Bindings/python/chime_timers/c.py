@@ -18,7 +18,7 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_vo
 from typing import TYPE_CHECKING, Any, Optional
 
 # The series of the structures and numbers below (chime.h, "Version"): another one has other ones.
-SERIES = (0, 4)
+SERIES = (0, 9)
 
 
 def _path() -> str:
