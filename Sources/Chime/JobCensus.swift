@@ -1,5 +1,5 @@
 /// Who began a job.
-package struct JobScope: Equatable, Sendable {
+package struct JobScope: Hashable, Sendable {
   /// The test; 0 for none.
   package var number: UInt32
   /// Whether no other test's work can be in the job. An actor's job can have anybody's.
@@ -27,9 +27,11 @@ package enum QuietEnd: Equatable {
 ///
 /// Two kinds of jobs are not waited for: those that another test began and that have been live without a pause for
 /// `patience`, and those that block a thread, which the wait reports.
+///
+/// Tests side by side begin and end jobs all the time, so neither may cost more the more tests there are: a share is found
+/// by its scope, and waiters are looked at only when so few shares are young that one of them can be ready.
 package struct JobCensus<Waiting> {
   private struct Share {
-    let scope: JobScope
     var live = 1
     /// How many of them are known to block their threads.
     var stuck = 0
@@ -49,8 +51,12 @@ package struct JobCensus<Waiting> {
   }
 
   /// Of each scope that has live jobs.
-  private var shares: [Share] = []
+  private var shares: [JobScope: Share] = [:]
+  /// How many of them other tests wait for: those whose age is below `patience`.
+  private var young = 0
   private var waiters: [Waiter] = []
+  /// The largest number of scopes that a waiter has.
+  private var widest = 0
   private var begun = 0
 
   package init() {}
@@ -69,66 +75,90 @@ package struct JobCensus<Waiting> {
 
   package mutating func begin(_ scope: JobScope) -> [(Waiting, QuietEnd)] {
     begun += 1
-    guard let index = shares.firstIndex(where: { $0.scope == scope }) else {
-      shares.append(Share(scope: scope))
+    guard var share = shares[scope] else {
+      shares[scope] = Share()
+      young += 1
       return []
     }
-    shares[index].live += 1
-    shares[index].begun += 1
-    shares[index].pause = 0
-    return shares[index].begun == Self.most + 1 ? takeReady() : []
+    share.live += 1
+    share.begun += 1
+    share.pause = 0
+    shares[scope] = share
+    return share.begun == Self.most + 1 ? takeReady() : []
   }
 
   package mutating func end(_ scope: JobScope) -> [(Waiting, QuietEnd)] {
-    guard let index = shares.firstIndex(where: { $0.scope == scope }) else { preconditionFailure("no such job") }
-    shares[index].live -= 1
-    shares[index].pause = 0
-    shares[index].stuck = min(shares[index].stuck, shares[index].live)
-    if shares[index].live > shares[index].stuck { return [] }
-    if shares[index].live == 0 { shares.remove(at: index) }
-    return takeReady()
+    guard var share = shares[scope] else { preconditionFailure("no such job") }
+    share.live -= 1
+    share.pause = 0
+    share.stuck = min(share.stuck, share.live)
+    if share.live > 0 {
+      shares[scope] = share
+    } else {
+      shares[scope] = nil
+      if share.age < Self.patience(with: scope) { young -= 1 }
+    }
+    // A waiter is ready when no share is young but its own, of which there are two for each of its scopes.
+    return share.live > share.stuck || young > 2 * widest ? [] : takeReady()
   }
 
   /// - Parameter scopes: the numbers of those whose jobs are the waiter's.
   package mutating func wait(for scopes: [UInt32], _ waiting: Waiting) -> [(Waiting, QuietEnd)] {
-    for index in shares.indices where scopes.contains(shares[index].scope.number) { shares[index].begun = 0 }
-    waiters.append(Waiter(scopes: scopes, begun: begun, waiting: waiting))
-    return takeReady()
+    let waiter = Waiter(scopes: scopes, begun: begun, waiting: waiting)
+    for scope in own(waiter) { shares[scope]?.begun = 0 }
+    if let end = end(of: waiter) { return [(waiting, end)] }
+    waiters.append(waiter)
+    widest = max(widest, scopes.count)
+    return []
   }
 
   /// Real time goes by, while somebody waits.
   package mutating func passTick() -> [(Waiting, QuietEnd)] {
-    for index in shares.indices {
-      shares[index].age += 1
-      shares[index].pause += 1
-      if shares[index].pause >= Self.blocks { shares[index].stuck = shares[index].live }
+    for (scope, var share) in shares {
+      share.age += 1
+      share.pause += 1
+      if share.pause >= Self.blocks { share.stuck = share.live }
+      if share.age == Self.patience(with: scope) { young -= 1 }
+      shares[scope] = share
     }
     return takeReady()
   }
 
   private mutating func takeReady() -> [(Waiting, QuietEnd)] {
-    if waiters.isEmpty { return [] }
     var ready: [(Waiting, QuietEnd)] = []
     var others: [Waiter] = []
     for waiter in waiters {
       if let end = end(of: waiter) { ready.append((waiter.waiting, end)) } else { others.append(waiter) }
     }
-    if !ready.isEmpty { waiters = others }
+    if ready.isEmpty { return [] }
+    waiters = others
+    if others.isEmpty { widest = 0 }
     return ready
   }
 
-  private func end(of waiter: Waiter) -> QuietEnd? {
-    var (isStuck, waits) = (false, false)
-    for share in shares {
-      if waiter.scopes.contains(share.scope.number) {
-        if share.begun > Self.most { return .endless }
-        if share.live > share.stuck { waits = true }
-        isStuck = true
-      } else if share.age < Self.patience(with: share.scope) {
-        waits = true
+  /// The scopes of the waiter's own jobs that have live ones.
+  private func own(_ waiter: Waiter) -> [JobScope] {
+    var scopes: [JobScope] = []
+    for number in waiter.scopes {
+      for isCertain in [true, false] {
+        let scope = JobScope(number: number, isCertain: isCertain)
+        if shares[scope] != nil { scopes.append(scope) }
       }
     }
-    if waits { return nil }
+    return scopes
+  }
+
+  private func end(of waiter: Waiter) -> QuietEnd? {
+    var othersYoung = young
+    var (isStuck, waits) = (false, false)
+    for scope in own(waiter) {
+      guard let share = shares[scope] else { continue }
+      if share.begun > Self.most { return .endless }
+      if share.live > share.stuck { waits = true }
+      if share.age < Self.patience(with: scope) { othersYoung -= 1 }
+      isStuck = true
+    }
+    if waits || othersYoung > 0 { return nil }
     return isStuck ? .stuck : .quiet(begun: begun - waiter.begun)
   }
 }
