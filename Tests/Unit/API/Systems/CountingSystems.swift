@@ -55,7 +55,7 @@ import Testing
 }
 
 /// What values that vanish do in all other cases is tested in C (`expiring.c`): both stand on the same code. A reset: the page
-/// `ComingFrom`.
+/// `ComingFromSwift`.
 @Suite("TimeLimitedContainer") struct TimeLimitedContainerSystem {
   let queue: VirtualTimerQueue
 

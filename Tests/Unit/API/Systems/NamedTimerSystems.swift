@@ -5,7 +5,7 @@ import Dispatch
 import Testing
 
 /// Timers that people know by name: CGDTimer and SwiftTimer. (GCDTimer, RNTimer, MSWeakTimer, and what else CGDTimer does:
-/// programs of the page `ComingFrom`, which have to print what it says.)
+/// programs of the page `ComingFromSwift`, which have to print what it says.)
 
 @Suite("CGDTimer", .serialized) struct CGDTimerSystem {
   /// Sources that the caller makes, with flags of its own.
