@@ -1056,7 +1056,8 @@ CHIME_API chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_st
 /**
  * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks,
  * missed, and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs".
- * For people: the wording may change.
+ * For people: the wording may change. A label is in quotation marks, quotes and backslashes in it are escaped, and what a
+ * terminal would obey or hide is written as a number: \u202e.
  *
  * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
  * @param length  receives the length of the whole text, without its 0; may be NULL

@@ -9,6 +9,47 @@
 
 #include "thread_state.h"
 
+/* ---- Texts that are not Chime's own ------------------------------------------------------------------------------- */
+
+/* As Unicode has it: no surrogates, nothing longer than need be. */
+int32_t chime_next_character(const char **text) {
+  const unsigned char *next = (const unsigned char *)(*text)++;
+  uint32_t code = next[0];
+  int rest = code >= 0xf0 ? 3 : code >= 0xe0 ? 2 : 1;
+  if (code < 0x80) return (int32_t)code;
+  if (code < 0xc2 || code > 0xf4) return -1;
+  code &= 0x3fu >> rest;
+  for (int i = 1; i <= rest; i++) {
+    if ((next[i] & 0xc0) != 0x80) return -1;
+    code = code << 6 | (next[i] & 0x3fu);
+  }
+  if (code < (rest == 1 ? 0x80u : rest == 2 ? 0x800u : 0x10000u) || code > 0x10ffff || code >> 11 == 0x1b) return -1;
+  *text += rest;
+  return (int32_t)code;
+}
+
+static int is_hidden(uint32_t code) {
+  static const uint16_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
+                                       {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfffd, 0xfffd}};
+  for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+    if (code >= ranges[i][0] && code <= ranges[i][1]) return 1;
+  }
+  return 0;
+}
+
+size_t chime_write_foreign(char piece[CHIME_PIECE], const char **text) {
+  const char *from = *text;
+  int32_t code = chime_next_character(text);
+  size_t length = (size_t)(*text - from);
+  if (code < 0) code = 0xfffd;
+  if (code == '"' || code == '\\') return (size_t)snprintf(piece, CHIME_PIECE, "\\%c", (char)code);
+  if (is_hidden((uint32_t)code)) return (size_t)snprintf(piece, CHIME_PIECE, "\\u%04x", (unsigned)code & 0xffff);
+  memcpy(piece, from, length);
+  return length;
+}
+
+/* ---- Durations and sentences -------------------------------------------------------------------------------------- */
+
 typedef struct unit {
   const char *name;
   uint64_t length;

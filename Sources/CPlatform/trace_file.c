@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "output.h"
 #include "platform.h"
+#include "text.h"
 #include "threads.h"
 
 enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048 };
@@ -110,9 +111,10 @@ static void add_name(trace_file *file, const char *label, const char *kind, uint
     return;
   }
   add(file, "\"");
-  for (; *label != 0; label++) {
-    unsigned char byte = (unsigned char)*label;
-    add(file, byte < 0x20 ? "\\u%04x" : byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+  while (*label != 0) {
+    char piece[CHIME_PIECE];
+    int length = (int)chime_write_foreign(piece, &label);
+    add(file, "%.*s", length, piece);
   }
   add(file, "\"");
 }

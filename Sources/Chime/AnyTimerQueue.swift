@@ -126,7 +126,7 @@ extension AnyTimerQueue: CustomStringConvertible {
   public var description: String {
     let name = String(describing: type(of: self))
     guard let label = QueueCore.find(id)?.label, let statistics else { return "\(name)(ended)" }
-    let title = label.isEmpty ? "" : "\"\(label)\", "
+    let title = label.isEmpty ? "" : TextWriter.string(foreign: label) + ", "
     return "\(name)(\(title)on \(timeline.name), \(statistics.timers) timers, \(statistics.running) running)"
   }
 }

@@ -292,7 +292,7 @@ extension TimerReference: Hashable, Identifiable, CustomStringConvertible {
     }
     var parts = ["\(id)"]
     unsafe timer.withLabel { label in
-      if unsafe label.pointee != 0 { parts.append("\"\(unsafe String(cString: label))\"") }
+      if unsafe label.pointee != 0 { parts.append(TextWriter.string(foreign: unsafe String(cString: label))) }
     }
     parts.append("\(info.state.name)")
     if info.nextDeadline != .max, let now = QueueCore.now(info.queue) {

@@ -1,6 +1,14 @@
 import ChimeCore
 
 extension TextWriter {
+  /// A label in quotation marks, as texts for people have it.
+  static func string(foreign text: String) -> String {
+    string {
+      $0.add(foreign: text)
+      return true
+    } ?? ""
+  }
+
   /// What `body` writes, as a string; `nil` when it says that there is none.
   static func string(roomFor room: Int = 256, _ body: (inout TextWriter) -> Bool) -> String? {
     var wanted = 0

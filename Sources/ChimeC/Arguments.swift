@@ -144,7 +144,9 @@ package enum Arguments {
   /// - Returns: invalidArgument, noMemory, limit.
   package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
     guard let pointer = unsafe pointer else { return .success("") }
-    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name)) }
+    guard unsafe TextWriter.isUTF8(pointer) else {
+      return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name))
+    }
     // The string's own header is before the text.
     guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
     return unsafe .success(String(cString: pointer))
@@ -154,34 +156,6 @@ package enum Arguments {
     var length = 0
     while unsafe text[length] != 0 { length += 1 }
     return length
-  }
-
-  /// Whether a string is UTF-8, as Unicode has it: no surrogates, nothing longer than need be. Makes no object.
-  static func isUTF8(_ text: UnsafePointer<CChar>) -> Bool {
-    var next = unsafe text
-    while true {
-      let first = unsafe UInt8(bitPattern: next.pointee)
-      unsafe next += 1
-      if first == 0 { return true }
-      if first < 0x80 { continue }
-      // How many bytes follow, and between what the first of them lies.
-      let rest: (count: Int, range: ClosedRange<UInt8>)
-      switch first {
-      case 0xc2...0xdf: rest = (1, 0x80...0xbf)
-      case 0xe0: rest = (2, 0xa0...0xbf)
-      case 0xed: rest = (2, 0x80...0x9f)
-      case 0xe1...0xef: rest = (2, 0x80...0xbf)
-      case 0xf0: rest = (3, 0x90...0xbf)
-      case 0xf1...0xf3: rest = (3, 0x80...0xbf)
-      case 0xf4: rest = (3, 0x80...0x8f)
-      default: return false
-      }
-      for i in 0..<rest.count {
-        let byte = unsafe UInt8(bitPattern: next.pointee)
-        guard i == 0 ? rest.range ~= byte : 0x80...0xbf ~= byte else { return false }
-        unsafe next += 1
-      }
-    }
   }
 
   /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives false for an id
@@ -287,7 +261,7 @@ package enum Arguments {
     guard unsafe knownSize(pointer, "options.size", MemoryLayout<chime_timer_options>.size) != nil else {
       throw .invalidArgument
     }
-    if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
+    if let label = unsafe pointer.pointee.label, unsafe !TextWriter.isUTF8(label) {
       throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
     }
     guard unsafe pointer.pointee.handler != nil else {

@@ -167,8 +167,12 @@ class ChimeDump(gdb.Command):
         decimals = f"{rest // (length // 10**digits):0{digits}}".rstrip("0")
         return f"{sign}{whole}{'.' + decimals if decimals else ''} {name}"
 
+    # What chime_write_foreign writes as a number.
+    HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufffd]")
+
     def named(self, label):
-        return f' "{label.decode(errors="replace")}"' if label else ""
+        text = re.sub(r'(["\\])', r"\\\1", label.decode(errors="replace"))
+        return ' "%s"' % self.HIDDEN.sub(lambda found: "\\u%04x" % ord(found[0]), text) if label else ""
 
     def dump(self, control, core, chunks, now):
         lines, running = [], 0
@@ -179,7 +183,7 @@ class ChimeDump(gdb.Command):
                 line = self.line_of(first + index, records[index * self.slot_size :][: self.slot_size], now, is_virtual)
                 if line:
                     lines.append(line)
-                    running += ": running" in line.split('" ')[-1]
+                    running += records[index * self.slot_size + self.slot_word] & 7 == 2
         late = self.read(self.word(core + self.counters_late), 8 * self.counters_buckets)
         ticks = sum(struct.unpack(f"={self.counters_buckets}Q", late))
         print(

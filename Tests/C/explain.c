@@ -179,13 +179,13 @@ static void check_text(csuite *t, writer write, uint64_t id) {
   EXPECT_TEXT(cut, text); /* there was room for all of it */
 }
 
-/* Labels are copied, and what would end a line in them is a question mark. */
+/* Labels are copied, and what would end a line in them is a number. */
 TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   char label[] = "metronome\n\xe2\x8f\xb0";
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
   strcpy(label, "lub\ndub");
   EXPECT_EQ(lines_dumped(t, queue), 1);
-  EXPECT_DUMPED(queue, "metronome?\xe2\x8f\xb0");
+  EXPECT_DUMPED(queue, "metronome\\u000a\xe2\x8f\xb0");
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_options(p);
   options.label = label;
@@ -193,7 +193,83 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   strcpy(label, "beyond");
   probe_every(t, queue, "b", 1000);
   EXPECT_EQ(lines_dumped(t, queue), 3);
-  EXPECT_DUMPED(queue, "lub?dub");
+  EXPECT_DUMPED(queue, "lub\\u000adub");
   check_text(t, chime_queue_dump, queue);
   check_text(t, chime_timer_explain, p->timer);
+}
+
+/* ---- Labels that a terminal would obey ----------------------------------------------------------------------------- */
+
+typedef struct characters {
+  int first, last;
+} characters;
+
+/* All that are written as a number: control characters, DEL and C1 among them; of writing direction; separators of lines. */
+static const characters hidden[] = {{1, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
+                                    {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfffd, 0xfffd}};
+/* Beside them, and the last of each length. */
+static const characters plain[] = {{' ', ' '},        {'~', '~'},       {0xa0, 0xa0},     {0x61b, 0x61b},
+                                   {0x61d, 0x61d},    {0x7ff, 0x7ff},   {0x200d, 0x200d}, {0x2010, 0x2027},
+                                   {0x202f, 0x202f},  {0x2070, 0x2070}, {0xfffc, 0xfffc}, {0xffff, 0x10000},
+                                   {0x1f570, 0x1f570}};
+
+static char *add_character(char *text, int code) {
+  if (code >= 0x10000) {
+    *text++ = (char)(0xf0 | code >> 18);
+    *text++ = (char)(0x80 | (code >> 12 & 0x3f));
+  } else if (code >= 0x800) {
+    *text++ = (char)(0xe0 | code >> 12);
+  }
+  if (code >= 0x800) *text++ = (char)(0x80 | (code >> 6 & 0x3f));
+  else if (code >= 0x80) *text++ = (char)(0xc0 | code >> 6);
+  *text++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code);
+  return text;
+}
+
+static char steering[2048], in_quotes[4096];
+
+static void write_labels(void) {
+  char *label = steering, *shown = in_quotes;
+  label += sprintf(label, "a\"\\: running");
+  shown += sprintf(shown, "\"a\\\"\\\\: running");
+  for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+    for (int code = hidden[i].first; code <= hidden[i].last; code++) {
+      label = add_character(label, code);
+      shown += sprintf(shown, "\\u%04x", (unsigned)code);
+    }
+  }
+  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+    for (int code = plain[i].first; code <= plain[i].last; code++) {
+      label = add_character(label, code);
+      shown = add_character(shown, code);
+    }
+  }
+  *label = 0;
+  sprintf(shown, "\"");
+}
+
+static void explain_the_other(csuite *t, probe *p, const chime_tick *tick) {
+  char expected[sizeof in_quotes + 64];
+  sprintf(expected, "; the handler of timer %" PRIu64 " %s runs on its queue", tick->timer, in_quotes);
+  EXPECT_EXPLAINED_WITH(p->other->timer, expected);
+}
+
+TEST(no_label_steers_a_terminal) {
+  write_labels();
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = steering));
+  probe *p = probe_new(t, queue, "p"), *other = probe_after(t, queue, "other", 10);
+  chime_timer_options options = probe_options(p);
+  options.label = steering;
+  EXPECT_OK(chime_timer_start(queue, &options, AFTER(5), &p->timer));
+  p->on_tick = explain_the_other;
+  p->other = other;
+  EXPECT_EQ(lines_dumped(t, queue), 3);
+  char expected[sizeof in_quotes + 64];
+  sprintf(expected, "timer %" PRIu64 " %s: running, due in 5 ns, 0 ticks, 0 missed\n", p->timer, in_quotes);
+  EXPECT_DUMPED(queue, expected);
+  sprintf(expected, " %s: 2 timers, 2 running", in_quotes);
+  EXPECT_DUMPED(queue, expected);
+  JUMP(20);
+  ADVANCE(0);
+  EXPECT_LOG("p1@5>20 other1@10>20");
 }

@@ -18,6 +18,18 @@ void chime_write_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
 /* A duration in all its digits, in seconds or less: "1.000001 ms". INT64_MAX is CHIME_FOREVER. */
 void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
 
+/* The next character of a text that ends with a 0, and moves beyond it. -1: what stands there is no UTF-8, of which it passes
+   over a byte. */
+int32_t chime_next_character(const char **text);
+
+enum { CHIME_PIECE = 8 };
+
+/* Writes the next character of a text that is not Chime's own, a label or a path, as a text for people may have it: each such
+   text comes through here. Quotes and backslashes have a backslash in front. Instead of what a terminal obeys or does not show
+   where it stands (control characters, DEL and C1 among them; those of writing direction; separators of lines; what is no
+   UTF-8) comes its number, as in JSON. Moves beyond it, and gives back how many bytes it has written, without a 0. */
+size_t chime_write_foreign(char piece[CHIME_PIECE], const char **text);
+
 /*
  * Writes a sentence, cut to what there is room for. In `format`, %s stands for `name`; and for the values, in their order,
  * %t: a duration in all its digits, %d: in three, %n: a number, %u: an id, %k: what an id names, by its kind ("a timer"),

@@ -32,22 +32,32 @@ internal import CPlatform
     for byte in text.utf8 { add(byte: byte) }
   }
 
-  /// A byte of a text of the host's: what would end the line is a question mark.
-  private mutating func add(byteOfLine byte: UInt8) { add(byte: byte < 0x20 ? 0x3F : byte) }
-
-  mutating func add(label: String) {
-    for byte in label.utf8 { add(byteOfLine: byte) }
-  }
-
-  /// A label, or a phrase.
+  /// Whether a text is UTF-8.
   /// - Parameter text: ends with a 0.
-  mutating func add(_ text: UnsafePointer<CChar>) {
-    var next = unsafe text
-    while unsafe next.pointee != 0 {
-      unsafe add(byteOfLine: UInt8(bitPattern: next.pointee))
-      unsafe next += 1
+  package static func isUTF8(_ text: UnsafePointer<CChar>) -> Bool {
+    var next: UnsafePointer<CChar>? = unsafe text
+    while true {
+      let character = unsafe chime_next_character(&next)
+      if character <= 0 { return character == 0 }
     }
   }
+
+  /// A text that is not Chime's own, in quotation marks: `chime_write_foreign` says what becomes of its characters.
+  /// - Parameter text: ends with a 0.
+  package mutating func add(foreign text: UnsafePointer<CChar>) {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CHIME_PIECE)) { piece in
+      guard let address = piece.baseAddress else { return }
+      var next: UnsafePointer<CChar>? = unsafe text
+      add("\"")
+      while unsafe next?.pointee != 0 {
+        let count = unsafe chime_write_foreign(address, &next)
+        for i in 0..<count { unsafe add(byte: UInt8(bitPattern: piece[i])) }
+      }
+      add("\"")
+    }
+  }
+
+  package mutating func add(foreign text: String) { unsafe text.withCString { unsafe add(foreign: $0) } }
 
   mutating func add(_ number: UInt64) {
     if number >= 10 { add(number / 10) }
@@ -62,7 +72,11 @@ internal import CPlatform
       let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
       guard let address = text.baseAddress else { return }
       unsafe chime_write_sentence(address, text.count, format, format, value, 0)
-      unsafe add(UnsafePointer(address))
+      var next = unsafe UnsafePointer(address)
+      while unsafe next.pointee != 0 {
+        unsafe add(byte: UInt8(bitPattern: next.pointee))
+        unsafe next += 1
+      }
     }
   }
 }

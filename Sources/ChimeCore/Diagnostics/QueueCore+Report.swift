@@ -72,9 +72,8 @@ extension QueueCore {
     text.add("queue ")
     text.add(id)
     if !label.utf8.isEmpty {
-      text.add(" \"")
-      text.add(label: label)
-      text.add("\"")
+      text.add(" ")
+      text.add(foreign: label)
     }
     text.add(": ", sums.timers, " timers")
     text.add(", ", sums.running, " running")

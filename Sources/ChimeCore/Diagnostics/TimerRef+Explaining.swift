@@ -45,9 +45,8 @@ extension TimerRef {
   /// A space and the label in quotation marks, if there is one.
   func tellLabel(_ text: inout TextWriter) {
     unsafe withLabel { label in
-      text.add(" \"")
-      unsafe text.add(label)
-      text.add("\"")
+      text.add(" ")
+      unsafe text.add(foreign: label)
     }
   }
 }

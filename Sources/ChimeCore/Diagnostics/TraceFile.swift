@@ -40,9 +40,13 @@ package enum TraceFile {
   static func beginIfWanted() {
     guard let path = unsafe chime_trace_wanted() else { return }
     if unsafe begin(path) == .ok { return }
-    let name = unsafe String(cString: path)
-    let text = "libchime: the file that CHIME_TRACE names cannot be written: \(name)\n"
-    unsafe text.withCString { unsafe chime_write_error($0, text.utf8.count) }
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { line in
+      var text = unsafe TextWriter(line.baseAddress, capacity: line.count)
+      text.add("libchime: the file that CHIME_TRACE names cannot be written: ")
+      unsafe text.add(foreign: path)
+      text.add("\n")
+      unsafe chime_write_error(line.baseAddress, min(text.length, line.count - 1))
+    }
   }
 
   private static var file: Trace.File {

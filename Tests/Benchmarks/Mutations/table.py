@@ -274,8 +274,8 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 SENSELESS = "each_function_refuses_each_senseless_value"
 mutation("argument-tail", "1", "Arguments.sizeOfAnotherVersion", "what lies behind the known members is not looked at",
          ("../ChimeC/Arguments.swift", "unsafe «BROKEN || »bytes[known...].allSatisfy({ $0 == 0 })"), C(SENSELESS))
-mutation("argument-surrogate", "1", "Arguments.isUTF8", "a surrogate is a character",
-         ("../ChimeC/Arguments.swift", "case 0xed: rest = (2, 0x80...«(BROKEN ? 0xbf : »0x9f«)»)"), C(SENSELESS))
+mutation("argument-surrogate", "1", "chime_next_character", "a surrogate is a character",
+         ("../CPlatform/text.c", "code > 0x10ffff || «(!BROKEN && »code >> 11 == 0x1b«)»"), C(SENSELESS))
 mutation("argument-flag", "1", "Arguments.timerOptions", "an unknown flag is accepted",
          ("../ChimeC/Arguments.swift", "guard unsafe «BROKEN || »pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
          C(SENSELESS))

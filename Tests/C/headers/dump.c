@@ -29,7 +29,8 @@ int main(void) {
   CHECK(CHIME_OK, chime_timer_create(states, &TIMER_OPTIONS(.handler = ignore_tick), &timer));
   timer_of(states, "one-shot", NULL, CHIME_SECOND, 0, 0);
   timer_of(states, NULL, NULL, CHIME_SECOND, 3 * CHIME_SECOND, 0);
-  timer_of(states, "limit \"of\" 3", NULL, CHIME_MILLISECOND, CHIME_MILLISECOND, 3);
+  timer_of(states, "limit \"of\" 3\\: running\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\n", NULL, CHIME_MILLISECOND,
+           CHIME_MILLISECOND, 3);
   timer_of(states, "never", NULL, CHIME_FOREVER, 0, 0);
   timer = timer_of(states, "postponed a little", NULL, CHIME_MINUTE, 0, 0);
   CHECK(CHIME_OK, chime_timer_postpone(timer, CHIME_MINUTE + CHIME_MILLISECOND));

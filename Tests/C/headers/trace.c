@@ -60,7 +60,7 @@ static void await_finished(chime_timer_t timer) {
 static void three_queues(const char *path) {
   (void)path;
   static int ticks[3];
-  static const char *const labels[] = {"say \"hello\"\\",
+  static const char *const labels[] = {"say \"hello\"\\\x7f\xc2\x9b\xe2\x80\xae",
                                        "\xe2\x8f\xb0 with a label of more than forty bytes \xe2\x8f\xb0", "c"};
   chime_queue_t serial = queue_of(CHIME_QUEUE_SERIAL, "first"), beside = queue_of(CHIME_QUEUE_CONCURRENT, "se\tcond");
   chime_queue_t virtual = queue_of(CHIME_QUEUE_VIRTUAL, NULL);

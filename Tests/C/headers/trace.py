@@ -65,7 +65,8 @@ def expect_three_queues(done, path):
     processes = [name for what, name in ((key[0], value) for key, value in names.items()) if what == "process_name"]
     assert processes[:2] == ["first", "se\tcond"] and processes[2].startswith("queue "), processes
     labels = [value for key, value in names.items() if key[0] == "thread_name" and key[2] != 0]
-    assert labels[0] == 'say "hello"\\' and labels[2] == "c", labels
+    assert labels[0] == 'say "hello"\\\x7f\x9b\u202e' and labels[2] == "c", labels
+    assert not {"\x7f", "\x9b", "\u202e"} & set(path.read_text()), "what a terminal obeys stands in the file"
     assert labels[1].startswith("\u23f0 with a label of more") and len(labels[1].encode()) <= 39, labels
     missed = [e for events in tracks.values() for e in events if e.get("args", {}).get("missed", 0) > 0]
     assert any(e["args"]["missed"] == 3 for e in missed), missed
@@ -85,6 +86,8 @@ def variable(directory):
     assert "cannot be written" in run("env", CHIME_TRACE=str(directory / "pipe")).stderr
     done = run("env", CHIME_TRACE=str(directory / "missing" / "x.json"))
     assert "CHIME_TRACE" in done.stderr, done
+    done = run("env", CHIME_TRACE=str(directory / 'missing' / 'a\x1b[31m"\n\udc9b\u202e'))
+    assert done.stderr.endswith('/missing/a\\u001b[31m\\"\\u000a\\ufffd\\u202e"\n') and done.stderr.count("\n") == 1, done
 
 
 def kill(directory):

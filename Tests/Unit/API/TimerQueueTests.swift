@@ -190,8 +190,8 @@ import Testing
 
   /// What each state is explained by: `explain.c`.
   @Test func aTimerExplainsItselfAndTheQueueCounts() throws {
-    let queue = try VirtualTimerQueue()
-    let timer = try queue.makeTimer(label: "poll") { _ in }
+    let queue = try VirtualTimerQueue(label: "\u{1b}[1m")
+    let timer = try queue.makeTimer(label: "poll\u{202e}\"") { _ in }
     try timer.activate(Schedule(repeating: .seconds(2)))
     #expect(timer.explanation == "it is due in 2 s, on a virtual clock, which somebody has to advance.")
     try queue.jump(by: .seconds(7))
@@ -199,7 +199,8 @@ import Testing
     let statistics = try #require(queue.statistics)
     #expect(statistics.timers == 1 && statistics.running == 1 && statistics.ticks == 1 && statistics.missed == 2)
     #expect(statistics.lateness[20] == 1)  // by 1 s, from 2^29 to 2^30 ns
-    #expect(queue.dump.hasSuffix("every 2 s, 1 ticks, 2 missed\n") && queue.dump.contains("\"poll\""))
+    #expect(queue.dump.hasSuffix("every 2 s, 1 ticks, 2 missed\n") && queue.dump.contains(#" "poll\u202e\"": "#))
+    #expect("\(timer)".contains(#", "poll\u202e\"", "#) && "\(queue)".contains(#"("\u001b[1m", "#))
     try queue.shutdown()
     #expect(timer.explanation == "its queue has ended." && queue.statistics == nil && queue.dump.isEmpty)
   }
