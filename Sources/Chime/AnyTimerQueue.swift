@@ -16,6 +16,9 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// The clock of the queue's instants.
   package let timeline: TimerInstant.Timeline
 
+  /// The calls of asynchronous handlers of its timers.
+  let calls = RunningCalls()
+
   /// When a queue in virtual time was shut down; below 0 for one that was not, or is in real time.
   private let lastInstant = Atomic<Int64>(-1)
 
@@ -104,18 +107,52 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Ends the queue and waits until none of its callbacks runs or will run. Waits for a handler.
+  /// Ends the queue and waits until none of its callbacks runs or will run, and no call of an asynchronous handler. Waits
+  /// for a handler; none is cancelled.
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
-  /// - Throws: `wouldDeadlock` inside a callback of the queue: the queue has ended, but the call did not wait.
+  /// - Throws: `wouldDeadlock` inside a callback of the queue, in a call of one of its asynchronous handlers, and, while
+  ///   such a call runs, on the actor that the queue's handlers belong to: the queue has ended, but the call did not wait.
+  @available(*, noasync, message: "write await: shutdown() then blocks no thread")
   @discardableResult
   public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    let end = ContinuousClock.Instant.end(of: timeout)
+    keepLastInstant()
+    let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))
+    if status == .invalidHandle { return .ignored }
+    let outcome = try status.outcome()
+    try TaskCalls.checkWait(for: calls, on: home)
+    return calls.waitForNone(until: end) ? outcome : .timedOut
+  }
+
+  /// Ends the queue and waits until none of its callbacks runs or will run, and no call of an asynchronous handler. Blocks
+  /// no thread, and cancels no call.
+  ///
+  /// - Parameter timeout: in real time; less than 0 counts as 0; `nil` for no limit.
+  /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
+  /// - Throws: `CancellationError`, and `wouldDeadlock` in a call of one of its asynchronous handlers: the queue has ended
+  ///   then, too, but the call did not wait.
+  @discardableResult
+  public nonisolated(nonsending) func shutdown(timeout: Duration? = nil) async throws -> ChimeTimer.Outcome {
+    let end = ContinuousClock.Instant.end(of: timeout)
+    keepLastInstant()
+    var outcome = ChimeTimer.Outcome.ignored
+    switch QueueCore.beginShutdown(id) {
+    case .success(let core):
+      let limit = max(0, timeout?.nanoseconds ?? .max)
+      outcome = core.isOver ? .done : try await Blocking.run { core.waitForEnd(timeout: limit) }.outcome()
+    case .failure(let status):
+      if status != .invalidHandle { outcome = try status.outcome() }
+    }
+    try TaskCalls.checkWait(for: calls, on: nil)
+    return try await calls.waitForNone(until: end) ? outcome : .timedOut
+  }
+
+  private func keepLastInstant() {
     if QueueCore.find(id)?.control.isVirtual == true, let now = QueueCore.now(id) {
       lastInstant.store(now, ordering: .releasing)
     }
-    let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))
-    return status == .invalidHandle ? .ignored : try status.outcome()
   }
 }
 

@@ -15,36 +15,41 @@ extension ChimeTimer {
     {
       return ChimeTimer(id, on: queue, queue.timeline)
     }
-    return try start(on: queue, Schedule(first: first, leeway: late), unsafe box.takeRetainedValue())
+    return try start(
+      on: queue, Schedule(first: first, leeway: late), label: "", box: unsafe box.takeRetainedValue())
   }
 
   @inline(never)
   private static func start(
-    on queue: AnyTimerQueue, _ schedule: Schedule, _ box: sending HandlerBox
+    on queue: AnyTimerQueue, _ schedule: Schedule, label: String, calls: TaskCalls? = nil, box: sending HandlerBox
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
-    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box), on: queue, queue.timeline)
+    return ChimeTimer(
+      try HandlerBox.make(on: queue.id, schedule, label: label, box), on: queue, queue.timeline,
+      watched: calls.map { TimerReference.Watched(calls: $0) })
   }
 
   /// Makes a timer that calls `handler`, and starts it.
   @usableFromInline @inline(never)
   package static func start(
-    on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
+    on queue: AnyTimerQueue, _ schedule: Schedule, label: String, _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
   ) throws(ChimeError) -> ChimeTimer {
-    try start(on: queue, schedule, HandlerBox(timeline: queue.timeline, kept: consume handler))
+    try start(on: queue, schedule, label: label, box: HandlerBox(timeline: queue.timeline, kept: consume handler))
   }
 
   /// Makes a timer that calls `handler`, and starts it.
   package static func start(
-    on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
+    on queue: AnyTimerQueue, _ schedule: Schedule, label: String = "", calls: TaskCalls? = nil,
+    _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try start(on: queue, schedule, HandlerBox(timeline: queue.timeline, consume handler))
+    try start(
+      on: queue, schedule, label: label, calls: calls, box: HandlerBox(timeline: queue.timeline, consume handler))
   }
 
   /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
   package static func start<Object: AnyObject>(
-    on queue: AnyTimerQueue, _ schedule: Schedule, _ target: WeakTarget<Object>,
-    _ handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
+    on queue: AnyTimerQueue, _ schedule: Schedule, label: String = "", _ target: WeakTarget<Object>,
+    calls: TaskCalls? = nil, _ handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
     let box = HandlerBox(timeline: queue.timeline) { tick in
@@ -54,14 +59,14 @@ extension ChimeTimer {
         _ = TimerRef.release(tick.handle)
       }
     }
-    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box)
+    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, label: label, box)
     if target.tokenID == 0 {
       TargetSweep.watch {
         if target.object == nil { _ = TimerRef.release(handle) }
         return TimerRef(handle)?.state == nil
       }
     }
-    let watched = TimerReference.Watched(targetHasGone: { target.object == nil })
+    let watched = TimerReference.Watched(targetHasGone: { target.object == nil }, calls: calls)
     return ChimeTimer(handle, on: queue, queue.timeline, watched: watched)
   }
 }
@@ -111,7 +116,7 @@ extension TimerReference {
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
     if watched == nil, restartsDirectly(schedule) { return .done }
-    return try perform { $0.restart(schedule) }
+    return try perform(stops: true, restarts: true) { $0.restart(schedule) }
   }
 
   /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
@@ -137,7 +142,7 @@ extension TimerReference {
     try Schedule.checkInterval(interval)
     let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
     try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
-    return try perform { $0.reschedule(interval: length, leeway: late) }
+    return try perform(stops: true) { $0.reschedule(interval: length, leeway: late) }
   }
 
   /// Changes the schedule; the state stays. A first delay counts from now.
@@ -148,7 +153,7 @@ extension TimerReference {
   @discardableResult
   public func reschedule(_ schedule: Schedule) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule.check(for: timeline)
-    return try perform { $0.reschedule(schedule) }
+    return try perform(stops: true) { $0.reschedule(schedule) }
   }
 
   /// Moves the next deadline to `delay` from now, if that is later: the call for idle timeouts.
@@ -188,7 +193,7 @@ extension TimerReference {
   ///
   /// - Returns: done, running or ignored.
   @discardableResult
-  public func suspend() -> ChimeTimer.Outcome { answer { $0.suspend() } }
+  public func suspend() -> ChimeTimer.Outcome { answer(stops: true) { $0.suspend() } }
 
   /// Lets ticks through again; ignored unless suspended.
   ///
@@ -224,7 +229,7 @@ extension TimerReference {
   @inline(never)
   private func cancelWatched() -> ChimeTimer.Outcome {
     defer { tellEnd() }
-    return answer { $0.cancel() }
+    return answer(stops: true) { $0.cancel() }
   }
 
   /// Ends the timer for good and lets go of its handler, now or, if it is running, when it returns. Once it has returned,
@@ -234,19 +239,54 @@ extension TimerReference {
   @discardableResult
   public func invalidate() -> ChimeTimer.Outcome {
     defer { tellEnd() }
-    return answer { $0.release() }
+    return answer(stops: true) { $0.release() }
   }
 
-  /// Cancels, then waits until the handler is not running. Waits for a handler.
+  /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Waits for a
+  /// handler; no call of it is cancelled.
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done, ignored or timedOut.
-  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller; the timer is cancelled
-  ///   anyway.
+  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller, and, while a call of an
+  ///   asynchronous handler runs, on the actor that the queue's handlers belong to; the timer is cancelled anyway.
+  @available(*, noasync, message: "write await: cancelAndWait() then blocks no thread")
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    let end = ContinuousClock.Instant.end(of: timeout)
     defer { tellEnd() }
-    return try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+    let outcome = try cancelHandler { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+    guard let calls = watched?.calls, outcome == .running else { return outcome }
+    return try calls.waitForNone(until: end) ? .done : .timedOut
+  }
+
+  /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Blocks no
+  /// thread; no call of the handler is cancelled.
+  ///
+  /// - Parameter timeout: in real time; less than 0 counts as 0; `nil` for no limit.
+  /// - Returns: done, ignored or timedOut.
+  /// - Throws: `CancellationError`; `wouldDeadlock` if the handler is the caller's own, or waits for the caller. The timer
+  ///   is cancelled anyway.
+  @discardableResult
+  public nonisolated(nonsending) func cancelAndWait(timeout: Duration? = nil) async throws -> ChimeTimer.Outcome {
+    let end = ContinuousClock.Instant.end(of: timeout)
+    defer { tellEnd() }
+    var outcome = try cancelHandler { $0.cancelAndWait(timeout: 0) }
+    if outcome == .timedOut, let timer = TimerRef(handle) {
+      let status = try await Blocking.run { timer.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+      outcome = try watched?.calls?.stop(status.outcome()) ?? status.outcome()
+    }
+    guard let calls = watched?.calls, outcome == .running else { return outcome }
+    return try await calls.waitForNone(until: end) ? .done : .timedOut
+  }
+
+  /// What `cancelAndWait` does first: for an asynchronous handler the queue's part. Drops what waits even where it throws.
+  private func cancelHandler(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
+    do {
+      return try perform(stops: true, operation)
+    } catch {
+      _ = watched?.calls?.stop(.ignored)
+      throw error
+    }
   }
 
   private func tellEnd() {
@@ -254,14 +294,23 @@ extension TimerReference {
   }
 
   /// What an operation answers that fails only for what has ended.
-  private func answer(_ operation: (TimerRef) -> Status) -> ChimeTimer.Outcome {
-    do { return try perform(operation) } catch { return .ignored }
+  private func answer(stops: Bool = false, _ operation: (TimerRef) -> Status) -> ChimeTimer.Outcome {
+    do { return try perform(stops: stops, operation) } catch { return .ignored }
   }
 
-  package func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
-    guard !hasLostTarget, let timer = TimerRef(handle) else { return .ignored }
-    let status = operation(timer)
-    return status == .invalidHandle || status == .targetGone ? .ignored : try status.outcome()
+  /// - Parameters:
+  ///   - stops: whether a tick that was due before does not start any more.
+  ///   - restarts: whether the timer runs from now on.
+  package func perform(
+    stops: Bool = false, restarts: Bool = false, _ operation: (TimerRef) -> Status
+  ) throws(ChimeError) -> ChimeTimer.Outcome {
+    var outcome = ChimeTimer.Outcome.ignored
+    if !hasLostTarget, let timer = TimerRef(handle) {
+      let status = operation(timer)
+      if status != .invalidHandle, status != .targetGone { outcome = try status.outcome() }
+    }
+    guard stops, let calls = watched?.calls else { return outcome }
+    return calls.stop(outcome, restarted: restarts ? TimerRef(handle)?.generation : nil)
   }
 }
 

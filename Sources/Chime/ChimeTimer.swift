@@ -4,7 +4,8 @@ import ChimeCore
 /// means nothing in the timer's state, or to a timer that has ended, is ignored and says so.
 ///
 /// The timer stops when its last reference goes, when its queue is shut down, or when its target goes; it keeps its
-/// queue alive. It owns its handler and releases it after the call that is running. A handler reaches its own timer as
+/// queue alive. It owns its handler and releases it after the call that is running. No way of stopping a timer cancels a
+/// call that has begun, an asynchronous one either. A handler reaches its own timer as
 /// `tick.timer`, a `TimerReference`, which does not keep the timer.
 public final class ChimeTimer: TimerReference, @unchecked Sendable {
   // Unchecked as its class is; this is constant.
@@ -39,9 +40,15 @@ public class TimerReference: @unchecked Sendable {
     /// Called when the timer is cancelled or invalidated through its `ChimeTimer`.
     let onEnd: (@Sendable () -> Void)?
 
-    init(targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil) {
+    /// The calls of an asynchronous handler.
+    let calls: TaskCalls?
+
+    init(
+      targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil, calls: TaskCalls? = nil
+    ) {
       self.targetHasGone = targetHasGone
       self.onEnd = onEnd
+      self.calls = calls
     }
   }
 

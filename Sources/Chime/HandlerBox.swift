@@ -41,7 +41,7 @@ package class HandlerBox {
 
   /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
   /// - Parameters:
-  ///   - label: of an idle timer.
+  ///   - label: for debuggers.
   ///   - box: without the other handlers, which only an idle timer can be made with, if there is a schedule.
   package static func make(
     on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, label: String = "",
@@ -51,7 +51,9 @@ package class HandlerBox {
     let context = Context.retaining(consume box)
     var id: UInt64 = 0
     var status: Status?
-    if target == 0, let schedule, schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) {
+    if target == 0, label.isEmpty, let schedule, schedule.isOneShotOnly,
+      let leeway = CompactDuration(short: schedule.leeway)
+    {
       status = unsafe TimerRef.createDirectly(
         on: queue, function, context, selfRelease: selfRelease, ownsContext: true, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)

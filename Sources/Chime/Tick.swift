@@ -5,6 +5,8 @@ extension ChimeTimer {
   public struct Tick: Sendable, Hashable {
     /// Whether `ChimeTimer.fire` requested it, not the schedule.
     public let isExtra: Bool
+    /// Whether the handler is asynchronous: its calls then go on after the queue's.
+    var isOfTask = false
     /// Counts the ticks of an activation from 1.
     public let sequence: UInt64
     /// How many due times since the previous tick got no tick of their own; `UInt64.max` for that many or more.
@@ -30,7 +32,12 @@ extension ChimeTimer {
     ///
     /// It equals the `ChimeTimer` that was made, and does not keep the timer: that stops when the last reference to the
     /// one that was made goes.
-    public var timer: TimerReference { TimerReference(handle, timeline) }
+    public var timer: TimerReference {
+      let calls = isOfTask ? TaskCalls.of(handle) : nil
+      return TimerReference(
+        handle, timeline,
+        watched: calls.map { TimerReference.Watched(targetHasGone: $0.targetHasGone, calls: $0) })
+    }
 
     /// Whether the timer has not been rescheduled, restarted, suspended, cancelled or released since this tick started.
     ///

@@ -27,58 +27,21 @@ public struct TimerQueueClock: _Concurrency.Clock {
     try Task.checkCancellation()
     try Schedule.check(deadline, for: queue.timeline)
     if deadline <= now { return }
-    let sleeper = Sleeper()
+    let sleeper = FirstEnd<Void>()
+    let wakeUp = WakeUp(sleeper)
     let schedule = Schedule(
       first: deadline.nanoseconds, firstIsDeadline: true, leeway: max(0, tolerance?.nanoseconds ?? 0))
-    let timer = try sleeper.timer(on: queue, schedule)
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { sleeper.wait($0) }
-    } onCancel: {
-      timer.cancel()
-      sleeper.end(.failure(CancellationError()))
+    let timer = try ChimeTimer.start(on: queue, schedule) { [wakeUp = consume wakeUp] _ in
+      wakeUp.sleeper.end(.success(()))
     }
-    withExtendedLifetime(timer) {}
+    defer { timer.cancel() }
+    try await sleeper.wait()
   }
 }
 
-/// One task that sleeps, or its end that came first.
-private final class Sleeper: Sendable {
-  private enum State {
-    case isAwake
-    case sleeps(CheckedContinuation<Void, any Error>)
-    case ended(Result<Void, any Error>)
-  }
-
-  private let state = Locked(State.isAwake)
-
-  /// Held by the timer's handler only: if that is released without having run, the queue has ended.
-  private final class WakeUp: Sendable {
-    let sleeper: Sleeper
-    init(_ sleeper: Sleeper) { self.sleeper = sleeper }
-    deinit { sleeper.end(.failure(ChimeError.shutDown)) }
-  }
-
-  func timer(on queue: AnyTimerQueue, _ schedule: Schedule) throws(ChimeError) -> ChimeTimer {
-    let wakeUp = WakeUp(self)
-    return try ChimeTimer.start(on: queue, schedule) { _ in wakeUp.sleeper.end(.success(())) }
-  }
-
-  func wait(_ continuation: CheckedContinuation<Void, any Error>) {
-    let result: Result<Void, any Error>? = state.withLock { state in
-      if case .ended(let result) = state { return result }
-      state = .sleeps(continuation)
-      return nil
-    }
-    if let result { continuation.resume(with: result) }
-  }
-
-  /// The first end counts.
-  func end(_ result: Result<Void, any Error>) {
-    let continuation: CheckedContinuation<Void, any Error>? = state.withLock { state in
-      defer { if case .ended = state {} else { state = .ended(result) } }
-      if case .sleeps(let continuation) = state { return continuation }
-      return nil
-    }
-    continuation?.resume(with: result)
-  }
+/// Held by the timer's handler only: if that is released without having run, the queue has ended.
+private final class WakeUp: Sendable {
+  let sleeper: FirstEnd<Void>
+  init(_ sleeper: FirstEnd<Void>) { self.sleeper = sleeper }
+  deinit { sleeper.end(.failure(ChimeError.shutDown)) }
 }

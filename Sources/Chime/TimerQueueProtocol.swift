@@ -37,7 +37,7 @@ extension TimerQueueProtocol {
   ///   the queue was shut down.
   @inlinable
   public func schedule(_ schedule: Schedule, handler: sending Handler) throws(ChimeError) -> ChimeTimer {
-    try ChimeTimer.start(on: self, schedule, Self._function(ticking: handler))
+    try ChimeTimer.start(on: self, schedule, label: "", Self._function(ticking: handler))
   }
 
   /// Calls `handler` once, at a point on the queue's clock or after a delay, or every `interval` from then on.

@@ -12,24 +12,41 @@ extension QueueCore {
   /// ended.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
-    guard let (core, _) = beginClosing(id) else { return endedOrUnknown(id) }
-    if core.isAbandoned { return .inChild }
-    let control = core.control
-    if ThreadState.frames.holds(control) { return control.callerIsInside(core.id) }
-    if core.driver.isOnQueue { core.closeHere() }
-    if core.isAbandoned { return .inChild }
+    switch beginShutdown(id) {
+    case .failure(let status): return status
+    case .success(let core):
+      if ThreadState.frames.holds(core.control) { return core.control.callerIsInside(core.id) }
+      return core.waitForEnd(timeout: timeout)
+    }
+  }
+
+  /// Releases, and runs the last callbacks if the caller is where they belong: `shutdown` without waiting. Gives what
+  /// there is to wait for.
+  package static func beginShutdown(_ id: UInt64) -> Result<QueueCore, Status> {
+    guard let (core, _) = beginClosing(id) else { return .failure(endedOrUnknown(id)) }
+    if core.isAbandoned { return .failure(.inChild) }
+    if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { core.closeHere() }
+    return core.isAbandoned ? .failure(.inChild) : .success(core)
+  }
+
+  /// Whether no callback of it runs or will run.
+  package var isOver: Bool { closing.isOver }
+
+  /// Waits until no callback of a queue that was released runs or will run. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `Int64.max` without limit.
+  package func waitForEnd(timeout: Int64) -> Status {
     let end = Clock.monotonic.now.saturatingAdd(timeout)
-    var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
-    if status == .ok && !core.closing.isOver {
-      core.closeHere()
-      if core.isAbandoned { return .inChild }
+    var status = WaitRegistry.wait(for: .context(self), timeout: timeout)
+    if status == .ok && !closing.isOver {
+      closeHere()
+      if isAbandoned { return .inChild }
       // The thread that is ending may also be closing the queue: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
-      status = WaitRegistry.wait(for: .queue(core), timeout: left)
+      status = WaitRegistry.wait(for: .queue(self), timeout: left)
     }
-    if status == .timedOut && core.driver.mayNeverRun {
-      core.closeHere()
-      return core.isAbandoned ? .inChild : core.closing.isOver ? .ok : .timedOut
+    if status == .timedOut && driver.mayNeverRun {
+      closeHere()
+      return isAbandoned ? .inChild : closing.isOver ? .ok : .timedOut
     }
     return status
   }

@@ -63,7 +63,7 @@ import Testing
       let queue = try VirtualTimerQueue()
       let ended = Task { try await queue.untilArmed() }
       for _ in 0..<5 { await Task.yield() }
-      try queue.shutdown()
+      try await queue.shutdown()
       await #expect(throws: ChimeError.shutDown) { try await ended.value }
     }
   }

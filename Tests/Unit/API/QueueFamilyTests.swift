@@ -28,10 +28,10 @@ import Testing
   private func asynchronous(_ queue: AnyTimerQueue, _ model: Model) throws -> [ChimeTimer] {
     let log = log
     return [
-      try queue.schedule(.once(after: .seconds(1)), task: { _ in log.add("task schedule") }),
-      try queue.schedule(after: .seconds(1), every: .seconds(2), task: { _ in log.add("task after every") }),
-      try queue.schedule(.once(after: .seconds(1)), on: model) { model, _ in model.add("actor schedule") },
-      try queue.schedule(after: .seconds(1), every: .seconds(2), on: model) { model, _ in
+      try queue.scheduleTask(.once(after: .seconds(1)), handler: { _ in log.add("task schedule") }),
+      try queue.scheduleTask(.every(.seconds(2), after: .seconds(1)), handler: { _ in log.add("task after every") }),
+      try queue.scheduleTask(.once(after: .seconds(1)), actor: model) { model, _ in model.add("actor schedule") },
+      try queue.scheduleTask(.every(.seconds(2), after: .seconds(1)), actor: model) { model, _ in
         model.add("actor after every")
       },
     ]
@@ -241,10 +241,10 @@ import Testing
       release.wait()
     }
     wait(for: entered)
-    #expect(try busy.cancelAndWait(timeout: .seconds(-1)) == .timedOut)
-    #expect(try held.shutdown(timeout: .seconds(-1)) == .timedOut)
+    #expect(try await busy.cancelAndWait(timeout: .seconds(-1)) == .timedOut)
+    #expect(try await held.shutdown(timeout: .seconds(-1)) == .timedOut)
     release.signal()
-    #expect(try held.shutdown() == .ignored)
+    #expect(try await held.shutdown() == .ignored)
 
     let named = try queue.makeTimer(label: "polls\0and more") { _ in }
     #expect("\(named)".contains("\"polls\""))

@@ -90,7 +90,7 @@ import Testing
     await reader.value
     let waiting = Task { for await _ in try queue.ticks(.every(.seconds(1))) {} }
     try await queue.advance(by: .zero)
-    try queue.shutdown()
+    try await queue.shutdown()
     try await waiting.value
   }
 
@@ -146,7 +146,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     let ended = Task { try await clock.sleep(for: .seconds(1)) }
     try await queue.untilArmed()
-    try queue.shutdown()
+    try await queue.shutdown()
     await #expect(throws: ChimeError.shutDown) { try await ended.value }
     await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }
   }

@@ -33,7 +33,7 @@ import Testing
     let cancelled = Task { try await queue.withTimeout(.seconds(5)) { try await clock.sleep(for: .seconds(2)) } }
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    try queue.shutdown()
+    try await queue.shutdown()
     await #expect(throws: ChimeError.invalidHandle) { try await queue.withTimeout(.seconds(5)) {} }
   }
 

@@ -72,7 +72,7 @@ import Testing
       let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true, block: capturing(alive))
       return (OtherLoop(), queue, timer)
     }
-    #expect(try queue.shutdown() == .done)
+    #expect(try await queue.shutdown() == .done)
     #expect(await soon { !timer.isValid && alive.value == 0 })
     // Somebody holds the dead thread's RunLoop: that it is still there does not make it run.
     let late = try WeakTimer(timeInterval: 1, repeats: true) { _ in }

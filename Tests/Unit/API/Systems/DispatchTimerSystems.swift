@@ -49,7 +49,7 @@ import Testing
     await Task.yield()
     let queue = try TimerQueue(on: .main)
     try #require(QueueCore.sync(queue.id, timeout: 0) {} == .ok)
-    #expect(try queue.shutdown() == .done)
+    #expect(try await queue.shutdown() == .done)
     #expect(try SerialTimerQueue(on: .main).isIsolatingCurrentContext() == true)
     let elsewhere = try await onAThread { try SerialTimerQueue(on: .main).isIsolatingCurrentContext() }
     #expect(elsewhere == false)

@@ -70,7 +70,7 @@ struct ChimeWay: Way {
 
   func tickAsynchronously(_ count: Int) throws {
     let latch = Latch(count)
-    let timer = try queue.schedule(every: .microseconds(interval), task: { _ in await yieldAndCall(latch) })
+    let timer = try queue.scheduleTask(.every(.microseconds(interval))) { _ in await yieldAndCall(latch) }
     latch.wait()
     timer.cancel()
   }

@@ -7,8 +7,8 @@ func actorHandlerCapture(_ queue: TimerQueue, _ meter: Meter) throws -> ChimeTim
   #if PROBE
     var total = 0
     // refused: mutation of captured var 'total' in concurrently-executing code
-    return try queue.schedule(every: .seconds(1), on: meter) { _, _ in total += 1 }
+    return try queue.scheduleTask(.every(.seconds(1)), actor: meter) { _, _ in total += 1 }
   #else
-    return try queue.schedule(every: .seconds(1), on: meter) { meter, _ in meter.total += 1 }
+    return try queue.scheduleTask(.every(.seconds(1)), actor: meter) { meter, _ in meter.total += 1 }
   #endif
 }

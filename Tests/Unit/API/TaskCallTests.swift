@@ -1,0 +1,332 @@
+import Chime
+import ChimeTestSupport
+import Dispatch
+import Foundation
+import Testing
+
+/// Asynchronous handlers keep every promise: no call begins that is not current (7), calls never overlap (6), whoever stops a
+/// timer learns whether one runs, and can wait for it (1, 9).
+@Suite(.timeLimit(.minutes(10))) struct TaskCallTests {
+  let queue: VirtualTimerQueue
+  let clock: TimerQueueClock
+  let log = Log<String>()
+
+  init() throws {
+    queue = try VirtualTimerQueue()
+    clock = queue.clock
+  }
+
+  private static var rounds: Int { ProcessInfo.processInfo.environment["CHIME_ROUNDS"].flatMap { Int($0) } ?? 500 }
+
+  // MARK: What waits for a call that runs
+
+  /// Its first call takes 2.5 s, each second, so that a tick waits for it.
+  private func slow() throws -> ChimeTimer {
+    let (clock, log) = (clock, log)
+    return try queue.scheduleTask(.every(.seconds(1))) { tick in
+      log.add("begin \(tick.sequence)")
+      try? await clock.sleep(for: .milliseconds(2500))
+      log.add("end \(tick.sequence)")
+    }
+  }
+
+  static let ways: [(String, @Sendable (inout ChimeTimer?, VirtualTimerQueue) async throws -> ChimeTimer.Outcome?)] = [
+    ("cancel", { timer, _ in timer?.cancel() }),
+    ("suspend", { timer, _ in timer?.suspend() }),
+    ("invalidate", { timer, _ in timer?.invalidate() }),
+    ("restart", { timer, _ in try timer?.restart(.once(after: .seconds(100))) }),
+    ("reschedule", { timer, _ in try timer?.reschedule(every: .seconds(100)) }),
+    (
+      "cancelAndWait",
+      { timer, _ in
+        try await timer?.cancelAndWait(timeout: .zero) == .timedOut ? .running : nil
+      }
+    ),
+    (
+      "the last reference",
+      { timer, _ in
+        timer = nil
+        return .running
+      }
+    ),
+  ]
+
+  @Test(arguments: ways.indices) func whatWaitsWhenATimerIsStoppedNeverBegins(_ way: Int) async throws {
+    var timer: ChimeTimer? = try slow()
+    try await queue.advance(by: .milliseconds(3200))  // call 1 runs; ticks 2 and 3 wait for it
+    let outcome = try await Self.ways[way].1(&timer, queue)
+    #expect(outcome == .running, "\(Self.ways[way].0)")
+    try await queue.advance(by: .seconds(10))
+    #expect(log.all == ["begin 1", "end 1"], "\(Self.ways[way].0)")
+    if way == 0 {
+      // Nothing runs: there is nothing to stop.
+      #expect(timer?.cancel() == .ignored)
+      try #expect(timer?.restart(.once(after: .seconds(1))) == .done)
+      try await queue.advance(by: .seconds(1))
+      #expect(timer?.cancel() == .running && log.all.last == "begin 1")
+    }
+  }
+
+  /// The last tick has finished its timer: there is nothing to cancel but the call.
+  @Test func theLastTickOfALimitIsStoppedToo() async throws {
+    let (clock, log) = (clock, log)
+    let timer = try queue.scheduleTask(.every(.seconds(1), limit: 2)) { tick in
+      log.add("begin \(tick.sequence)")
+      try? await clock.sleep(for: .milliseconds(1500))
+    }
+    try await queue.advance(by: .seconds(2))
+    #expect(timer.state == .finished && timer.cancel() == .running)
+    try await queue.run()
+    #expect(log.all == ["begin 1"])
+  }
+
+  @Test func shutdownWaitsForCallsAndEndsWhatWaits() async throws {
+    let timer = try slow()
+    try await queue.advance(by: .milliseconds(3200))
+    // Its sleep on the queue's clock ends with the queue.
+    #expect(try await queue.shutdown() == .done)
+    #expect(log.all == ["begin 1", "end 1"] && timer.state == .cancelled && timer.cancel() == .ignored)
+    #expect(try await queue.shutdown() == .ignored)
+  }
+
+  @Test func missedTicksOfACallThatWasCalledOffAreNotCounted() async throws {
+    let (clock, log) = (clock, log)
+    let timer = try queue.scheduleTask(.every(.seconds(1))) { tick in
+      log.add("\(tick.sequence), missed \(tick.missed)")
+      try? await clock.sleep(for: .milliseconds(2500))
+    }
+    try await queue.advance(by: .milliseconds(3200))
+    try timer.restart(.every(.milliseconds(100)))  // call 1 runs until 3.5 s
+    try await queue.advance(by: .milliseconds(400))
+    #expect(log.all == ["1, missed 0", "6, missed 2"])
+  }
+
+  // MARK: A call that runs
+
+  /// A call in real time that ends when the gate opens.
+  private final class Gate: Sendable {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (opened, open) = AsyncStream.makeStream(of: Void.self)
+    let ended = Counter()
+
+    @Sendable func pass() async {
+      begin.yield()
+      for await _ in opened { break }
+      #expect(!Task.isCancelled)
+      ended.add()
+    }
+    func hasBegun() async { for await _ in begun { break } }
+  }
+
+  @Test func theEndOfATimerWaitsForItsCall() async throws {
+    let (queue, gate) = (try TimerQueue(), Gate())
+    let timer = try queue.scheduleTask(.once(after: .zero)) { _ in await gate.pass() }
+    await gate.hasBegun()
+    #expect(timer.cancel() == .running)
+    #expect(try await timer.cancelAndWait(timeout: .milliseconds(1)) == .timedOut)
+    #expect(try await onAThread { try timer.cancelAndWait(timeout: .milliseconds(1)) } == .timedOut)
+    let waiter = Task { try await timer.cancelAndWait() }
+    let cancelled = Task { try await timer.cancelAndWait() }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    let thread = Task { try await onAThread { try timer.cancelAndWait() } }
+    #expect(gate.ended.value == 0)
+    gate.open.yield()
+    #expect(try await waiter.value == .done)
+    _ = try await thread.value
+    #expect(gate.ended.value == 1)
+  }
+
+  @Test func theEndOfAQueueWaitsForTheCallsOfItsTimers() async throws {
+    for blocks in [false, true] {
+      let (queue, gate) = (try TimerQueue(), Gate())
+      var timer: ChimeTimer? = try queue.scheduleTask(.once(after: .zero)) { _ in await gate.pass() }
+      #expect(timer != nil)
+      await gate.hasBegun()
+      timer = nil  // stops the timer, and not its call
+      let end = Task {
+        let outcome = try await blocks ? onAThread { try queue.shutdown() } : queue.shutdown()
+        return (outcome, gate.ended.value)
+      }
+      while queue.statistics != nil { await Task.yield() }
+      gate.open.yield()
+      #expect(try await end.value == (.done, 1))
+    }
+  }
+
+  /// Who waits for plain handlers blocks no thread either, and gives way.
+  @Test func aTaskThatWaitsForAPlainHandlerGivesWay() async throws {
+    let queue = try TimerQueue()
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let open = DispatchSemaphore(value: 0)
+    let timer = try queue.schedule(after: .zero) { _ in
+      begin.yield()
+      open.wait()
+    }
+    for await _ in begun { break }
+    let waiter = Task { try await timer.cancelAndWait() }
+    waiter.cancel()
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    let ending = Task { try await queue.shutdown() }
+    ending.cancel()
+    await #expect(throws: CancellationError.self) { try await ending.value }
+    open.signal()
+  }
+
+  @Test func aCallThatWouldWaitForItselfIsTold() async throws {
+    let (clock, log) = (clock, log)
+    let queue = queue
+    let both = Log<ChimeTimer>()
+    for number in 0..<2 {
+      both.add(
+        try queue.scheduleTask(.once(after: .seconds(1))) { tick in
+          #expect(tick.timer.cancel() == .running)
+          await #expect(throws: ChimeError.wouldDeadlock) { try await tick.timer.cancelAndWait() }
+          try? await clock.sleep(for: .seconds(1))
+          do {
+            log.add("\(try await both.all[1 - number].cancelAndWait())")
+          } catch {
+            log.add("\(error as? ChimeError == .wouldDeadlock ? "circle" : "\(error)")")
+          }
+        })
+    }
+    try await queue.run()
+    #expect(Set(log.all) == ["circle", "done"])
+    let last = try queue.scheduleTask(.once(after: .seconds(1))) { _ in
+      await #expect(throws: ChimeError.wouldDeadlock) { try await queue.shutdown() }
+      log.add("ended")
+    }
+    // The queue has ended under the advance.
+    _ = try? await queue.advance(by: .seconds(1))
+    #expect(log.all.last == "ended" && last.state == .cancelled)
+  }
+
+  /// As the kernel's del_timer_sync does.
+  @Test func whatACallStartsAgainIsCancelledByWhoWaitsForIt() async throws {
+    let (queue, gate) = (try TimerQueue(), Gate())
+    let timer = try queue.scheduleTask(.once(after: .zero)) { tick in
+      await gate.pass()
+      _ = try? tick.timer.restart(.once(after: .seconds(1000)))
+    }
+    await gate.hasBegun()
+    let waiter = Task { try await timer.cancelAndWait() }
+    while timer.state == .running { await Task.yield() }
+    try await Task.sleep(for: .milliseconds(20))  // for the waiter to wait, if it will
+    gate.open.yield()
+    #expect(try await waiter.value == .done)
+    #expect(timer.state == .cancelled && gate.ended.value == 1)
+  }
+
+  @Test func aTimerThatItsOwnCallReplacesLetsTheCallEnd() async throws {
+    actor Saver {
+      var timer: ChimeTimer?
+      var (began, saved) = (0, 0)
+      func saveSoon(on queue: VirtualTimerQueue) throws {
+        timer = try queue.scheduleTask(.once(after: .seconds(1)), actor: self) { saver, _ in
+          saver.began += 1
+          if saver.began == 1 { try? saver.saveSoon(on: queue) }
+          try? await queue.clock.sleep(for: .seconds(1))
+          if !Task.isCancelled { saver.saved += 1 }
+        }
+      }
+    }
+    let saver = Saver()
+    try await saver.saveSoon(on: queue)
+    try await queue.advance(by: .seconds(10))
+    #expect(await (saver.began, saver.saved) == (2, 2))
+  }
+
+  // MARK: Where calls run
+
+  @Test @MainActor func onAMainTimerQueueCallsStayOnTheMainActor() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let log = log
+    let timer = try queue.scheduleTask(.every(.seconds(1))) { _ in
+      MainActor.assertIsolated()
+      await Task.yield()
+      MainActor.assertIsolated()
+      log.add("called")
+    }
+    let seen: AnyTimerQueue = queue
+    let other = try seen.scheduleTask(.every(.seconds(1))) { @MainActor _ in log.add("called") }
+    try await queue.advance(by: .seconds(1))
+    #expect(log.all == ["called", "called"] && timer.state == .running && other.state == .running)
+  }
+
+  /// A store whose keys live for a while and are renewed: a renewed key does not vanish, and a stopped timer calls nothing.
+  private actor Owner {
+    let own: SerialTimerQueue?
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+      unsafe own?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
+    }
+    var (timer, stops, stale): (ChimeTimer?, Int, Int) = (nil, 0, 0)
+    var isStopped = true
+    init(_ own: SerialTimerQueue?) { self.own = own }
+
+    func start(on queue: TimerQueue) throws {
+      isStopped = false
+      timer = try queue.scheduleTask(.every(.microseconds(20)), actor: self) { owner, _ in
+        owner.assertIsolated()
+        if owner.isStopped { owner.stale += 1 }
+      }
+    }
+
+    func stop(_ round: Int) throws {
+      switch round % 4 {
+      case 0: timer?.cancel()
+      case 1: timer?.suspend()
+      case 2: timer = nil
+      default: try timer?.restart(.once(after: .seconds(1000)))
+      }
+      isStopped = true
+    }
+  }
+
+  @Test(arguments: [false, true]) func anActorThatStopsItsTimerGetsNoFurtherCall(_ isOwn: Bool) async throws {
+    let own = isOwn ? try SerialTimerQueue() : nil
+    let queue = try own ?? TimerQueue()
+    let owner = Owner(own)
+    for round in 0..<Self.rounds {
+      try await owner.start(on: queue)
+      if round % 3 == 0 { try await Task.sleep(for: .microseconds(50)) }
+      try await owner.stop(round)
+      await Task.yield()
+    }
+    try await queue.shutdown()
+    #expect(await owner.stale == 0)
+  }
+
+  /// From another thread than the handler's: what has begun is `running`, and what has not never begins.
+  @Test func outcomesAndCallsAgreeInEveryRace() async throws {
+    let queue = try TimerQueue()
+    for round in 0..<Self.rounds {
+      let (begun, ended) = (Counter(), Counter())
+      let timer = try queue.scheduleTask(.once(after: .zero)) { _ in
+        begun.add()
+        await Task.yield()
+        ended.add()
+      }
+      if round % 2 == 0 { await Task.yield() }
+      let outcome = timer.cancel()
+      if outcome != .running { #expect(begun.value == ended.value) }
+      let calls = begun.value
+      if outcome == .done { #expect(calls == 0) }
+      try await timer.cancelAndWait()
+      #expect(ended.value == begun.value)
+      let all = begun.value
+      await Task.yield()
+      #expect(begun.value == all)
+    }
+  }
+
+  /// On the actor's own queue a call begins inside its tick, in the order of the ticks.
+  @Test func onItsActorsOwnQueueACallBeginsInsideItsTick() async throws {
+    let own = try SerialTimerQueue(virtual: .zero)
+    let owner = Owner(own)
+    let log = log
+    let first = try own.scheduleTask(.once(after: .seconds(1)), actor: owner) { _, _ in log.add("1") }
+    let second = try own.schedule(after: .seconds(1)) { _ in log.add("2") }
+    try await own.advance(by: .seconds(1))
+    #expect(log.all == ["1", "2"] && first.state == .finished && second.state == .finished)
+  }
+}
