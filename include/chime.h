@@ -565,8 +565,8 @@ CHIME_API chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_n
  * A program may end in any order: after its queue a timer has ended, too, and its release is ignored. Chime knows that
  * of a timer until another one takes its place; from then on the answer is CHIME_ERROR_INVALID_HANDLE.
  *
- * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue; CHIME_ERROR_INVALID_HANDLE: not a
- *         timer's id, or one that was released before
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue, and no handler of it runs;
+ *         CHIME_ERROR_INVALID_HANDLE: not a timer's id, or one that was released before
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
@@ -612,6 +612,9 @@ enum {
  * cancelled       running    running   ignored    ignored  cancelled   ignored    ignored          ignored
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
+ *
+ * cancel and suspend return CHIME_RUNNING instead of CHIME_IGNORED while a handler of the timer that had started has not
+ * returned. So CHIME_IGNORED from them means: there was nothing to stop, and nothing runs.
  */
 
 /**
@@ -704,7 +707,7 @@ CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t de
  * Holds ticks back until resume. Once it has returned, no tick starts, but for an extra one that a later
  * chime_timer_fire requests.
  *
- * @param timer  a running timer; otherwise CHIME_IGNORED
+ * @param timer  a running timer; otherwise CHIME_IGNORED, or CHIME_RUNNING while its handler runs
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -752,10 +755,11 @@ CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t d
 CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 
 /**
- * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. If it
- * answers CHIME_RUNNING, what the handler uses may be freed only after chime_timer_cancel_and_wait.
+ * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. What the
+ * handler uses may be freed unless this returns CHIME_RUNNING; then, only after chime_timer_cancel_and_wait.
  *
- * @param timer  a running or suspended timer; otherwise CHIME_IGNORED
+ * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, or CHIME_RUNNING while its handler runs: the last
+ *               handler of a one-shot, say, which has finished already
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -765,8 +769,8 @@ CHIME_API chime_status chime_timer_cancel(chime_timer_t timer);
 /**
  * Cancels, then waits until no handler of the timer is running, even if the cancel itself is ignored.
  *
- * @return CHIME_OK: cancelled, and no handler of the timer is running; CHIME_IGNORED: there was nothing to cancel, and
- *         no handler is running; CHIME_TIMED_OUT: cancelled, but its handler is still running;
+ * @return CHIME_OK: the timer has stopped, and no handler of it runs; CHIME_IGNORED: there was nothing to cancel, and no
+ *         handler ran; CHIME_TIMED_OUT: cancelled, but its handler is still running;
  *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
  *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -779,7 +783,7 @@ CHIME_API chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t 
  * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
  *
  * @return CHIME_OK: released, and no handler of the timer runs; CHIME_IGNORED: the timer ended with its queue, and no
- *         handler of it runs; CHIME_TIMED_OUT: released, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: released,
+ *         handler of it ran; CHIME_TIMED_OUT: released, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: released,
  *         and the handler is the caller's own or waits for the caller; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT: nothing was released
  *

@@ -213,8 +213,8 @@ CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
 /**
  * Ends the timer for good; its id stays valid. Once this has returned, no tick starts.
- * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED: it was invalid already;
- *         CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED: it was invalid already, and the action
+ *         does not run; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: the finalizer. Waits: no.
  */

@@ -191,7 +191,7 @@ extension TimerReference {
 
   /// Holds ticks back; ignored unless running. Once it has returned, no tick starts.
   ///
-  /// - Returns: done, running or ignored.
+  /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult
   public func suspend() -> ChimeTimer.Outcome { answer(stops: true) { $0.suspend() } }
 
@@ -210,7 +210,7 @@ extension TimerReference {
   /// Stops the timer; ignored unless running or suspended. Once it has returned, no tick starts. The handler is kept: the
   /// timer can be started again.
   ///
-  /// - Returns: done, running or ignored.
+  /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult
   public func cancel() -> ChimeTimer.Outcome {
     if watched == nil {

@@ -145,7 +145,7 @@ OWN_THREAD_TEST_ALONE(a_timer_ends_with_the_queue_that_it_is_on_and_the_next_has
 }
 
 OWN_THREAD_TEST(a_timer_that_ends_in_its_action_is_finalized_after_it) {
-  ends_in_the_action(t, "", "a.invalidate!, a.invalidate?, a is busy", __LINE__);
+  ends_in_the_action(t, "", "a.invalidate!, a.invalidate!, a is busy", __LINE__);
   ends_in_the_action(t, "", "a.release!, a.release -> INVALID_HANDLE, a is busy", __LINE__);
   ends_in_the_action(t, "target", "a.lose, a.lose -> INVALID_HANDLE, a is busy, a is invalid", __LINE__);
 }

@@ -29,6 +29,7 @@ static int target_is_gone(const model *m, const timer *t) {
 }
 
 static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK); }
+static statuses nothing_to_stop(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_IGNORED); }
 
 static void owe_callback(timer *t, int is_armed) {
   if (is_armed ? !t->has_armed : !t->has_cancelled) return;
@@ -149,7 +150,7 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
 
 statuses model_suspend(model *m, timer *t) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (t->state != CHIME_STATE_RUNNING) return STATUS(CHIME_IGNORED);
+  if (t->state != CHIME_STATE_RUNNING) return nothing_to_stop(t);
   new_generation(m, t);
   t->state = CHIME_STATE_SUSPENDED;
   if (keeps_remaining(t)) {
@@ -202,7 +203,7 @@ statuses model_fire(model *m, timer *t) {
 
 statuses model_cancel(model *m, timer *t) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
+  if (!timer_is_live(t)) return nothing_to_stop(t);
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
   owe_callback(t, 0);
@@ -210,7 +211,7 @@ statuses model_cancel(model *m, timer *t) {
 }
 
 statuses model_release(model *m, timer *t) {
-  if (t->released) return t->ended_with_queue ? STATUS(CHIME_IGNORED) : STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->released) return t->ended_with_queue ? nothing_to_stop(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (timer_is_live(t)) owe_callback(t, 0);
   m->fire_dropped |= timer_has_extra(t);
   t->released = 1;

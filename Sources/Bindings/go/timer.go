@@ -144,7 +144,8 @@ func (t *Timer) Fire() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_fire(id) })
 }
 
-// Cancel stops the timer. It may be activated again.
+// Cancel stops the timer. It may be activated again. Running: a function that had started has not returned, whatever the
+// timer's state. Ignored: there was nothing to stop, and nothing runs.
 func (t *Timer) Cancel() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }

@@ -99,7 +99,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   /// Ends the timer for good and releases its action; if the action is running, after that.
   ///
-  /// - Returns: ok; ignored if the timer was invalid; running if the action has not returned.
+  /// - Returns: ok; running if the action has not returned; ignored if the timer was invalid, and its action does not run.
   @discardableResult
   package func invalidate() -> Status {
     let (timer, action, companion, isBusy) = state.withLock { state in
@@ -112,7 +112,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     if timer != 0 { _ = withoutCancellation { TimerRef.release(timer) } }
     // The action and the companion are released here, with no lock held.
     _ = companion
-    return action == nil ? .ignored : isBusy ? .running : .ok
+    return isBusy ? .running : action == nil ? .ignored : .ok
   }
 
   // MARK: Ticks

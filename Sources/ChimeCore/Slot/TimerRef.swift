@@ -70,7 +70,8 @@ extension TimerRef {
     return nil
   }
 
-  /// Carries an event out as the timer's writer; ignored where the table says so.
+  /// Carries an event out as the timer's writer; ignored where the table says so. A cancel that is ignored says that a
+  /// callback runs, if one does: ignored means that there was nothing to stop.
   /// - Parameter body: gets the word and the state that follows, and ends the writing, or throws the answer, having
   ///   changed nothing.
   @inline(__always)
@@ -80,13 +81,15 @@ extension TimerRef {
       guard let state = word.state, let next = Transition(from: state, on: event).next else { throw .ignored }
       return try body(word, next)
     } catch {
-      abandonWriting(word)
-      return error
+      let isBusy = abandonWriting(word)
+      return event == .cancel && isBusy ? .running : error
     }
   }
 
-  /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken.
-  func abandonWriting(_ before: TimerWord) {
+  /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken. True if a callback of the
+  /// timer was running at that moment.
+  @discardableResult
+  func abandonWriting(_ before: TimerWord) -> Bool {
     let replaced = slot.endWriting(before)
     let control = control
     if !before.isRunning { control.noteEnd(of: slot) }
@@ -95,6 +98,7 @@ extension TimerRef {
     if replaced.isInInbox, before.hasPendingCallback || before.isRunning {
       control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
     }
+    return replaced.isBusy
   }
 
   /// Lets others see what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if

@@ -20,20 +20,21 @@ extension TimerRef {
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func cancelAndWait(timeout: Int64) -> Status {
     let status = cancel()
-    if status.isFailure || !isBusy { return status == .running ? .ok : status }
-    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
-    let waited = WaitRegistry.wait(for: .timer(self), timeout: timeout)
-    return waited == .ok && status == .ignored ? .ignored : waited
+    return status == .running ? waitForCallback(timeout: timeout) : status
   }
 
   /// Releases, then waits until no callback of the timer runs. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func releaseAndWait(timeout: Int64) -> Status {
     let status = release()
-    if status.isFailure || !isBusy { return status == .running ? .ok : status }
+    return status == .running ? waitForCallback(timeout: timeout) : status
+  }
+
+  /// Waits until no callback of the timer runs.
+  private func waitForCallback(timeout: Int64) -> Status {
+    if !isBusy { return .ok }
     if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
-    let waited = WaitRegistry.wait(for: .timer(self), timeout: timeout)
-    return waited == .ok && status == .ignored ? .ignored : waited
+    return WaitRegistry.wait(for: .timer(self), timeout: timeout)
   }
 
   /// Whether a callback of the timer runs.
@@ -58,11 +59,14 @@ extension TimerRef {
   }
 
   /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it. Ignored
-  /// if it ended with its queue, as long as that can be seen.
+  /// if it ended with its queue, as long as that can be seen, and no callback of it runs.
   /// - Parameter withQueue: its queue ends, which is the caller.
   @inline(never)
   package func release(withQueue: Bool = false) -> Status {
-    guard let word = beginWriting() else { return slot.word.hasEndedWithQueue(version) ? .ignored : stale }
+    guard let word = beginWriting() else {
+      let word = slot.word
+      return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
+    }
     if let sideRecord = slot.sideRecord, sideRecord.own.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {

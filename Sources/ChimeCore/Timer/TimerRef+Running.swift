@@ -82,13 +82,12 @@ extension TimerRef {
     }
   }
 
-  /// Holds ticks back; ignored unless running.
+  /// Holds ticks back; ignored unless running. As a cancel, it says of a timer in any state that a callback runs.
   package func suspend() -> Status {
     // Not by `carryOut`: the compiler would leave so long a body a function of its own.
     guard var word = beginWriting() else { return stale }
     guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
-      abandonWriting(word)
-      return .ignored
+      return abandonWriting(word) ? .running : .ignored
     }
     advanceGeneration(&word)
     slot.sideRecord?.own.firePending = false

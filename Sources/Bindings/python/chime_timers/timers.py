@@ -81,7 +81,7 @@ class Timer:
         return outcome(c.timer_reschedule(self.id, schedule_in_c(schedule)))
 
     def suspend(self) -> Outcome:
-        """Holds ticks back until `resume`. Once it has returned, none starts."""
+        """Holds ticks back until `resume`. Once it has returned, none starts. RUNNING, IGNORED: as `cancel`."""
         return outcome(c.timer_suspend(self.id))
 
     def resume(self) -> Outcome:
@@ -101,7 +101,8 @@ class Timer:
         return outcome(c.timer_fire(self.id))
 
     def cancel(self) -> Outcome:
-        """Stops the timer. It can be activated again."""
+        """Stops the timer. It can be activated again. RUNNING: a handler that had started has not returned, whatever the
+        timer's state; IGNORED: there was nothing to stop, and nothing runs."""
         return outcome(c.timer_cancel(self.id))
 
     def cancel_and_wait(self, timeout: Duration = FOREVER) -> Outcome:

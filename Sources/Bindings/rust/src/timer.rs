@@ -131,7 +131,8 @@ impl Timer {
         checked(unsafe { sys::chime_timer_fire(self.0) })
     }
 
-    /// Stops the timer. It can be activated again.
+    /// Stops the timer. It can be activated again. `Running`: a closure that had started has not returned, whatever the
+    /// timer's state. `Ignored`: there was nothing to stop, and nothing runs.
     pub fn cancel(&self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_cancel(self.0) })
     }
