@@ -767,9 +767,10 @@ CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 CHIME_API chime_status chime_timer_cancel(chime_timer_t timer);
 
 /**
- * Cancels, then waits until no handler of the timer is running, even if the cancel itself is ignored.
+ * Cancels, then waits until no handler of the timer is running, whatever its state. What that handler has started again
+ * meanwhile is cancelled, too; what other threads start is theirs.
  *
- * @return CHIME_OK: the timer has stopped, and no handler of it runs; CHIME_IGNORED: there was nothing to cancel, and no
+ * @return CHIME_OK: the timer is neither running nor suspended, and no handler of it runs; CHIME_IGNORED: there was nothing to cancel, and no
  *         handler ran; CHIME_TIMED_OUT: cancelled, but its handler is still running;
  *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
  *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT

@@ -312,6 +312,51 @@ TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [2] [7] 
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
+static void start_own_again(csuite *t, probe *p, const chime_tick *tick) {
+  stay_until_gate_opens(t, p, tick);
+  EXPECT_STATUS(chime_timer_restart(tick->timer, EVERY(0, CHIME_HOUR)), CHIME_RUNNING);
+  if (p->number) EXPECT_STATUS(chime_timer_suspend(tick->timer), CHIME_RUNNING);
+}
+
+THREAD(open_gate_once_cancelled, probe, p) {
+  AWAIT(state_of(t, p->timer) == CHIME_STATE_CANCELLED);
+  open_gate(p);
+}
+
+/* [7]: as a retry does, or a back-off; also one that is suspended again, and so held up for another thread. */
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_ends_what_the_handler_starts_again) {
+  for (int is_suspended = 0; is_suspended < 2; is_suspended++) {
+    probe *p = probe_idle(t, queue, NULL);
+    pthread_t thread;
+    p->on_tick = start_own_again;
+    p->number = is_suspended;
+    EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_HOUR)));
+    REQUIRE(await(&p->flag, 1) && spawn(t, &thread, open_gate_once_cancelled, p));
+    EXPECT_OK(chime_timer_cancel_and_wait(p->timer, PATIENCE));
+    int ticks = load(&p->ticks);
+    EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
+    EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
+    let_later_ticks_come(t, queue, 0);
+    EXPECT_EQ(load(&p->ticks), ticks);
+    pthread_join(thread, NULL);
+  }
+}
+
+static void release_own_once_started_again(csuite *t, probe *p, const chime_tick *tick) {
+  stay_until_gate_opens(t, p, tick);
+  if (p->ticks == 1) EXPECT_STATUS(chime_timer_restart(tick->timer, AFTER(0)), CHIME_RUNNING);
+  else EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_RUNNING);
+}
+
+/* What is left to wait for is the handler. */
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_ends_beside_a_release_in_the_handler) {
+  probe *p = probe_quiet(t, queue, 0, CHIME_HOUR, release_own_once_started_again);
+  EXPECT(await(&p->flag, 1));
+  open_gate(p);
+  if (CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, PATIENCE))) EXPECT(is_stale(p->timer));
+  else EXPECT_EQ(load(&p->busy), 0);
+}
+
 /* ---- Fairness and extremes -------------------------------------------------------------------------------------- */
 
 static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick *tick) {

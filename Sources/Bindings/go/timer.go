@@ -150,7 +150,8 @@ func (t *Timer) Cancel() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
-// CancelAndWait cancels, then waits until the function has returned.
+// CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
+// cancelled again.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
 }

@@ -294,7 +294,7 @@ extension QueueCore {
     let slot = tick.slot
     if let delay = tick.delay { countFromEnd(slot, delay.generation, delay.provisional) }
     let end = slot.endCallback()
-    if end.isWaited { WaitRegistry.timerEnded(slot.index) }
+    if end.isWaited, !tellWaiters(slot, end.word) { return }
     if end.releasesItself, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) { return }
     if end.isFree {
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
@@ -308,6 +308,18 @@ extension QueueCore {
     } else if end.word.isRunning || end.word.hasWriter {
       sendOn(slot, end.word)
     }
+  }
+
+  /// Wakes those who wait for the end of a callback. What it has started again is cancelled first, if one of them has
+  /// cancelled the timer. False where the trace of that has forked and this is the child.
+  @inline(never)
+  private func tellWaiters(_ slot: TimerSlot, _ word: TimerWord) -> Bool {
+    if word.state?.isAtRest == false, WaitRegistry.hasCancelled(slot.index) {
+      _ = TimerRef(slot: slot, version: slot.version).cancel()
+      if isAbandoned { return false }
+    }
+    WaitRegistry.timerEnded(slot.index)
+    return true
   }
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.

@@ -8,7 +8,7 @@ extension Standing {
   /// Whether the subject cannot go on while this thread waits.
   func holds(_ subject: WaitRegistry.Subject) -> Bool {
     switch subject {
-    case .timer(let timer): chain.contains { $0.slot == timer.slot.index }
+    case .timer(let timer, _): chain.contains { $0.slot == timer.slot.index }
     case .queue(let core), .context(let core): holds(core)
     case .call(let call): holds(call.core)
     }

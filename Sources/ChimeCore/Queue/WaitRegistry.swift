@@ -7,8 +7,8 @@
 enum WaitRegistry: ProcessState {
   /// What is waited for.
   enum Subject: Sendable {
-    /// The end of the running callback.
-    case timer(TimerRef)
+    /// The end of the running callback, and of what it has started again if the wait is a cancel's.
+    case timer(TimerRef, cancels: Bool)
     /// The queue's end.
     case queue(QueueCore)
     /// The queue's end, or that of its execution context.
@@ -18,7 +18,7 @@ enum WaitRegistry: ProcessState {
 
     var isOver: Bool {
       switch self {
-      case .timer(let timer): !timer.isBusy
+      case .timer(let timer, _): !timer.isBusy
       case .queue(let core): core.closing.isOver
       case .context(let core): core.closing.isOver || core.driver.hasEnded
       case .call(let call): call.isOver
@@ -28,7 +28,7 @@ enum WaitRegistry: ProcessState {
     /// The queue that has to run for that; `nil` if it has ended.
     var core: QueueCore? {
       switch self {
-      case .timer(let timer): timer.control.core
+      case .timer(let timer, _): timer.control.core
       case .queue(let core), .context(let core): core
       case .call(let call): call.core
       }
@@ -56,7 +56,7 @@ enum WaitRegistry: ProcessState {
     @inline(never)
     var wouldDeadlock: Status {
       switch subject {
-      case .timer(let timer): standing.holds(subject) ? timer.callerIsInside : timer.waitsForCaller
+      case .timer(let timer, _): standing.holds(subject) ? timer.callerIsInside : timer.waitsForCaller
       case .queue(let core), .context(let core): QueueControlBlock.waitsForCaller(core.id)
       case .call(let call): QueueControlBlock.waitsForCaller(call.core.id)
       }
@@ -81,7 +81,7 @@ enum WaitRegistry: ProcessState {
     defer { leave(waiter) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     while !subject.isOver {
-      if case .timer(let timer) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
+      if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
       // Nobody else may ever run it.
       if subject.core?.driver.runStarvingTurn() == true { continue }
       guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
@@ -120,7 +120,16 @@ enum WaitRegistry: ProcessState {
   static func timerEnded(_ index: UInt32) {
     newest.withLock { newest in
       for waiter in Waiters(first: newest) {
-        if case .timer(let timer) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
+        if case .timer(let timer, _) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
+      }
+    }
+  }
+
+  /// Whether a thread waits for the end of a timer that it has cancelled.
+  static func hasCancelled(_ index: UInt32) -> Bool {
+    newest.withLock { newest in
+      Waiters(first: newest).contains {
+        if case .timer(let timer, cancels: true) = $0.subject { timer.slot.index == index } else { false }
       }
     }
   }

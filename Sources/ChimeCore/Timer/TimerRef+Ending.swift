@@ -17,10 +17,22 @@ extension TimerRef {
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.
+  ///
+  /// What the callback has started again is cancelled by its end (`QueueCore.end`), or here, if it ended before that could
+  /// know of the waiting thread. The last cancel finds no callback running, as in Linux's `del_timer_sync`.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func cancelAndWait(timeout: Int64) -> Status {
-    let status = cancel()
-    return status == .running ? waitForCallback(timeout: timeout) : status
+    var status = cancel()
+    guard status == .running else { return status }
+    let end = Clock.monotonic.now.saturatingAdd(timeout)
+    repeat {
+      let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
+      let waited = waitForCallback(timeout: left, cancels: true)
+      if waited != .ok { return waited }
+      if word == nil { continue }  // Released meanwhile, so it starts no more.
+      status = cancel()
+    } while word == nil ? isBusy : status == .running
+    return .ok
   }
 
   /// Releases, then waits until no callback of the timer runs. Waits for a handler.
@@ -31,10 +43,10 @@ extension TimerRef {
   }
 
   /// Waits until no callback of the timer runs.
-  private func waitForCallback(timeout: Int64) -> Status {
+  private func waitForCallback(timeout: Int64, cancels: Bool = false) -> Status {
     if !isBusy { return .ok }
     if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
-    return WaitRegistry.wait(for: .timer(self), timeout: timeout)
+    return WaitRegistry.wait(for: .timer(self, cancels: cancels), timeout: timeout)
   }
 
   /// Whether a callback of the timer runs.

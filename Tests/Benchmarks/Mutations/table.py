@@ -158,8 +158,12 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 # ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
 
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
-         (ENDING, "    let status = cancel()\n    if status.isFailure || !isBusy« || BROKEN» {"),
+         (ENDING, "    guard status == .running«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
+mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
+         [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
+          (DELIVERY, "    if word.state?.isAtRest == false«, !BROKEN», WaitRegistry")],
+         C("cancel_and_wait_ends_what_the_handler_starts_again"), I("cancel_and_wait of a timer that starts itself again"))
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
          (DELIVERY, "      if let finalizer = sideRecord.own.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))
@@ -554,13 +558,11 @@ mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next time
          ("Slot/SideRecordRef.swift", "    i«f !BROKEN { i»sBackground = false« }»\n"),
          C("a_slot_does_not_stay_in_the_background"))
 mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
-         (ENDING, "    let status = release()\n"
-                  "    if «BROKEN || »status.isFailure || !isBusy { return status == .running ? .ok : status }"),
+         (ENDING, "    let status = release()\n    return «!BROKEN && »status == .running ? waitForCallback"),
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
-         (ENDING, "    let status = release()\n    if status.isFailure || !isBusy { return status == .running ? .ok : status }\n"
-                  "    if «!BROKEN, »control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
+         (ENDING, "    if «!BROKEN, »control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
          C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
 mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n«    if BROKEN {\n"

@@ -289,35 +289,6 @@ def woken(wake: "queue.SimpleQueue[None]", deadline: Optional[float]) -> bool:
                 return False
 
 
-def until_idle(id: int, number: int, call: Call, deadline: Optional[float]) -> bool:
-    """Waits until the handler of a timer that was running has returned. False: the time is over, or something ended the
-    call. number: of the timer's function; 0: not known, and the timer is asked again and again."""
-    wake: "queue.SimpleQueue[None]" = queue.SimpleQueue()
-    function = functions.get(number)
-    if function is not None:
-        function.waiters.append(wake)
-    call.wake = wake
-    try:
-        pause, info = 0.001, c.TimerInfo()
-        while not call.raised:
-            if c.timer_get_info(id, info) != c.OK or not info.busy:
-                return True
-            runs = function is not None and function.busy
-            end = None if runs else time.monotonic() + pause
-            if deadline is not None and (end is None or deadline < end):
-                end = deadline
-            if woken(wake, end):
-                return not call.raised
-            if deadline is not None and time.monotonic() >= deadline:
-                return False
-            pause = min(2 * pause, 0.1)
-        return False
-    finally:
-        call.wake = None
-        if function is not None:
-            function.waiters.remove(wake)
-
-
 class Ending:
     """Sees from outside when the function of a timer whose id is stale has returned."""
 
@@ -344,7 +315,8 @@ class Ending:
 
 def until_gone(kept: "weakref.ReferenceType[Any]", wake: "queue.SimpleQueue[Any]", call: Call,
                deadline: Optional[float]) -> bool:
-    """Waits until an object is gone, whose weak reference calls wake.put. False: as until_idle."""
+    """Waits until an object is gone, whose weak reference calls wake.put. False: the time is over,
+    or something ended the call."""
     call.wake = wake
     while kept() is not None and not call.raised:
         if not woken(wake, deadline):

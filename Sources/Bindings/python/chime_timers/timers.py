@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn, Optional
 
 from . import c
-from .functions import SLICE, Call, Ending, calling, deadline_after, functions, on_main_thread, slices, until_idle
+from .functions import SLICE, Call, Ending, calling, deadline_after, functions, on_main_thread, slices
 from .values import (FOREVER, Duration, Error, Outcome, Schedule, State, TimerInfo, nanoseconds, number_in, outcome, read,
                      text)
 
@@ -106,33 +106,23 @@ class Timer:
         return outcome(c.timer_cancel(self.id))
 
     def cancel_and_wait(self, timeout: Duration = FOREVER) -> Outcome:
-        """Cancels, then waits until no handler of the timer is running. A signal's handler that raises ends the wait (the
-        timer is cancelled), and so does a handler of the timer that raises SystemExit or KeyboardInterrupt: it is raised
-        here."""
-        limit = nanoseconds(timeout, "timeout")
+        """Cancels, then waits until no handler of the timer is running; what that has started again meanwhile is cancelled,
+        too. A signal's handler that raises ends the wait (the timer is cancelled), and so does a handler of the timer that
+        raises SystemExit or KeyboardInterrupt: it is raised here."""
         call = self._waiting_call()
+        first, status = True, c.TIMED_OUT
         try:
-            if limit <= SLICE or not on_main_thread():
-                status = calling(call, c.timer_cancel_and_wait, self.id, limit)
-            else:
-                status = self._cancel_in_slices(call, limit)
+            for piece in slices(nanoseconds(timeout, "timeout")):
+                status = calling(call, c.timer_cancel_and_wait, self.id, piece)
+                if not first and status in (c.IGNORED, c.ERROR_INVALID_HANDLE):
+                    status = c.OK  # the handler has returned since, or has released the timer
+                if status != c.TIMED_OUT or call.raised:
+                    break
+                first = False
         finally:
             self._forget(call)
         call.finish()
         return outcome(status)
-
-    def _cancel_in_slices(self, call: Call, limit: int) -> int:
-        deadline = deadline_after(limit)
-        first: int = c.timer_cancel(self.id)
-        if first == c.OK or first < 0:
-            return first
-        # Once more, so that C sees who waits for whom.
-        status = calling(call, c.timer_cancel_and_wait, self.id, SLICE)
-        if status == c.TIMED_OUT:
-            if not until_idle(self.id, self._number, call, deadline):
-                return c.TIMED_OUT
-            status = c.IGNORED
-        return c.OK if status == c.IGNORED and first == c.RUNNING else status
 
     def release(self) -> Outcome:
         """Cancels the timer and lets go of it, and of its function after the last call. IGNORED: its queue has ended, and

@@ -368,6 +368,21 @@ class Results(unittest.TestCase):
             self.assertIs(timer.state, chime.State.CANCELLED)
             self.assertIs(timer.cancel_and_wait(), Outcome.IGNORED)
 
+    def test_a_timer_that_its_handler_starts_again_is_cancelled(self):
+        begun, gate = threading.Event(), threading.Event()
+
+        def handler(tick):
+            begun.set()
+            gate.wait()
+            chime.Timer.borrow(tick.timer).restart()
+
+        with Queue() as queue, queue.every(MILLISECOND, handler) as timer:
+            self.assertTrue(begun.wait(WATCHDOG))
+            self.later(0.3, gate.set)
+            self.assertIs(timer.cancel_and_wait(), Outcome.OK)
+            self.assertIs(timer.state, chime.State.CANCELLED)
+            self.assertIs(timer.cancel(), Outcome.IGNORED)
+
     def test_the_timeout_ends_first(self):
         for timeout in MILLISECOND, 250 * MILLISECOND:
             with Busy() as busy:

@@ -137,7 +137,8 @@ impl Timer {
         checked(unsafe { sys::chime_timer_cancel(self.0) })
     }
 
-    /// Cancels, then waits until the closure has returned.
+    /// Cancels, then waits until the closure has returned. If that has started the timer again meanwhile, it is cancelled
+    /// again.
     pub fn cancel_and_wait(&self, timeout: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_cancel_and_wait(self.0, nanoseconds(timeout)) })
     }

@@ -395,6 +395,17 @@ extension Scenario {
         world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
       },
     ]
+    + ([.serial, .concurrent, .precise] as [Queue.Kind]).map { kind in
+      Scenario("cancel_and_wait of a timer that starts itself again, \(kind.rawValue)") { world in
+        var timer: TimerLog!
+        timer = world.timer(world.queue(kind), after: 1) { _ in
+          if timer.ticks < 4 { _ = timer.ref?.restart(Schedule(first: 0)) }
+        }
+        world.thread(calls: "cancel_and_wait", on: timer) { ref in
+          timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
+        }
+      }
+    }
 
   /// A handler on each of the queues, at the same time, with the queues, the timers and the next one's number.
   private static func handlersScenario(
