@@ -75,10 +75,8 @@ int64_t saturating_difference(int64_t a, int64_t b) {
 
 int schedule_is_valid(const chime_schedule *s) {
   int is_deadline = (s->flags & CHIME_SCHEDULE_DEADLINE) != 0;
-  int64_t jitter = s->size == offsetof(chime_schedule, jitter_ns) ? 0 : s->jitter_ns;
-  if ((s->size != sizeof *s && s->size != offsetof(chime_schedule, jitter_ns)) ||
-      (s->flags & ~(uint32_t)CHIME_SCHEDULE_DEADLINE) != 0)
-    return 0;
+  int64_t jitter = s->jitter_ns;
+  if (s->size != sizeof *s || (s->flags & ~(uint32_t)CHIME_SCHEDULE_DEADLINE) != 0) return 0;
   if (s->interval_ns < 0 || s->leeway_ns < 0 || (!is_deadline && s->first_ns < 0)) return 0;
   if (s->interval_ns > 0 && s->leeway_ns >= s->interval_ns) return 0;
   if (jitter < 0 || jitter > s->interval_ns) return 0;
