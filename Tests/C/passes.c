@@ -103,6 +103,44 @@ TESTS_ON_DISPATCH_QUEUES(ticks_due_in_one_pass_start_by_deadline_then_by_activat
   }
 }
 
+static void take_a_number(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->kind == CHIME_TICK_DUE) p->number = add(p->user, 1);
+}
+
+/* Of the first of two timers three callbacks are pending, and an extra tick, when both are due. */
+static void make_two_due(csuite *t, probe *p, const chime_tick *tick) {
+  probe *a = p->other, *b = a->other;
+  int64_t now = now_of(t, p->queue);
+  EXPECT_OK(chime_timer_activate(a->timer, AFTER(CHIME_HOUR)));
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  EXPECT_OK(chime_timer_activate(a->timer, AT(now + 1)));
+  EXPECT_OK(chime_timer_fire(a->timer));
+  EXPECT_OK(chime_timer_activate(b->timer, AT(now + 2)));
+  if (p->flag) EXPECT_OK(chime_queue_jump(p->queue, 10));
+  while (now_of(t, p->queue) < now + 2) continue;
+}
+
+/* [12] A concurrent queue begins with the next tick meanwhile. */
+TESTS_ON_ALL_QUEUES(a_tick_is_not_put_off_by_other_callbacks_of_its_timer) {
+  int order = 0;
+  probe *a = probe_start_full(t, queue, NULL, NULL), *b = probe_idle(t, queue, NULL),
+        *both = probe_idle(t, queue, NULL);
+  if (runs_side_by_side(place)) return;
+  both->other = a;
+  a->other = b;
+  a->user = b->user = &order;
+  a->on_tick = b->on_tick = take_a_number;
+  both->on_tick = make_two_due;
+  both->flag = place == VIRTUAL;
+  EXPECT_OK(chime_timer_activate(both->timer, AFTER(0)));
+  run_due(t, queue, place);
+  EXPECT(await(&b->returned, 1) && await(&a->returned, 2));
+  EXPECT_EQ(load(&a->armed), 2);
+  EXPECT_EQ(load(&a->cancelled), 1);
+  EXPECT_EQ(a->number, 1);
+  EXPECT_EQ(b->number, 2);
+}
+
 /* ---- Leeway ----------------------------------------------------------------------------------------------------- */
 
 /*

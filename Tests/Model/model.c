@@ -68,9 +68,6 @@ static void take_schedule(timer *t, const chime_schedule *schedule) {
     t->schedule = *schedule;
     t->has_schedule = 1;
     t->random_part = 0;
-    /* The size that the structure had before it had the member. */
-    if (schedule->size == offsetof(chime_schedule, jitter_ns)) t->schedule.jitter_ns = 0;
-    t->schedule.size = sizeof t->schedule;
   }
   t->due_count = 0;
   t->carried = 0;

@@ -167,6 +167,12 @@ static void doubt(model *m, const timer *t, int kind) {
   m->doubted = m->now;
 }
 
+/** A due tick keeps its turn while other callbacks of its timer come first. */
+static void use_turn(model *m, int kind) {
+  const turn *t = &m->turns[m->turn_next];
+  if (t->kind != TURN_DUE || kind == CHIME_TICK_DUE || !is_due(t->timer, m->now)) m->turn_next += 1;
+}
+
 /** Finds the turn of a callback that has begun, and passes over those before it that deliver nothing. */
 static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
   int tried_optional = 0;
@@ -179,7 +185,7 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
         if (delivered < 0 || (next->is_optional && actual_ns > m->now)) continue;
         if (next->timer == t && delivered == kind) {
           if (next->is_optional) doubt(m, t, kind);
-          m->turn_next += 1;
+          use_turn(m, kind);
           return;
         }
         for (int i = m->turn_next + 1; i < m->turn_count; i += 1) {
@@ -187,7 +193,7 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
           if (later.timer != t || delivery(m, &later) != kind || !order_is_open(next, &later, kind)) continue;
           memmove(&m->turns[m->turn_next + 1], next, (size_t)(i - m->turn_next) * sizeof later);
           m->turns[m->turn_next] = later;
-          m->turn_next += 1;
+          use_turn(m, kind);
           return;
         }
         if (next->is_optional) continue;

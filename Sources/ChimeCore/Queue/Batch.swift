@@ -92,6 +92,9 @@ struct Batch {
     return ready[next - 1]
   }
 
+  /// The turn that was taken comes once more.
+  mutating func repeatTurn() { next -= 1 }
+
   /// The slice ends. A batch that is left open goes on with the next one.
   mutating func endSlice() {
     if isOpen { return }
@@ -132,6 +135,13 @@ struct Batch {
 }
 
 extension TimerSlot {
+  /// Whether the timer is due as it was when it got its turn, and no callback of it runs.
+  func isStillDue(_ due: Int64, _ startOrder: UInt32, at now: Int64) -> Bool {
+    let word = wordInOrder
+    return word.isRunning && !word.isBusy && !word.hasWriter && self.startOrder == startOrder && due <= now
+      && dueTime(word) == due
+  }
+
   /// The key by which a pending callback is ordered: registration and cancel callbacks first, an extra tick by the time
   /// at which it was requested.
   func pendingCallbackTime() -> Int64 {

@@ -185,7 +185,10 @@ extension QueueCore {
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = word.withPendingCallback(of: slot) }
     if let sideRecord = slot.sideRecord {
-      if sideRecord.own.pendingCallbacks > 0 { return popCallback(sideRecord, now) }
+      if sideRecord.own.pendingCallbacks > 0 {
+        if isDue { keepTurn(turn) }
+        return popCallback(sideRecord, now)
+      }
       if callbacksOnly {
         sideRecord.own.firePending = false
         return nil
@@ -193,6 +196,7 @@ extension QueueCore {
       if turn == .callback { return nil }
       if sideRecord.own.firePending, turn == .fired || !isDue || sideRecord.own.fireTime < deadline {
         sideRecord.own.firePending = false
+        if isDue { keepTurn(turn) }
         return unsafe Delivery(
           function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
           scheduled: min(sideRecord.own.fireTime, now))
@@ -206,6 +210,12 @@ extension QueueCore {
     return unsafe Delivery(
       function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: tick.missed,
       scheduled: tick.scheduled)
+  }
+
+  /// A tick that is due keeps its turn where another callback of its timer comes first. (On a concurrent queue its runner
+  /// sees to that.)
+  private func keepTurn(_ turn: Turn) {
+    if turn == .due, handOver == nil { batch.repeatTurn() }
   }
 
   /// Takes the next registration or cancel callback.

@@ -135,6 +135,7 @@ extension QueueCore {
         let now = control.now
         deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
+        checkThatTurnWasUsed(item, at: now)
         if limit.end != .max, now > limit.end || driver.shouldYield { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Protocols.md.)
@@ -188,6 +189,8 @@ extension QueueCore {
             if slot.own() { dispose(of: slot, frame) }
           } else {
             let now = control.now
+            if word.hasPendingCallback { deliverCallbacks(of: slot, word, at: now, frame) }
+            if isAbandoned { return }
             deliver(slot, .due, of: nil, at: now, frame)
             isOver = now > timeOfEnd
           }
@@ -199,6 +202,17 @@ extension QueueCore {
     if isAbandoned { return count }
     if closing.letGo(count) { control.wake() }
     return isOver ? most : count
+  }
+
+  /// Delivers the callbacks that come before a due tick, which would otherwise lose its turn to later ones.
+  @inline(never)
+  private func deliverCallbacks(of slot: TimerSlot, _ word: TimerWord, at now: Int64, _ frame: CurrentFrame) {
+    let (due, startOrder) = (slot.dueTime(word), slot.startOrder)
+    var left = 64
+    while left > 0, !isAbandoned, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, startOrder, at: now) {
+      left -= 1
+      deliver(slot, .due, of: nil, at: now, frame)
+    }
   }
 
   // MARK: Ends of slots

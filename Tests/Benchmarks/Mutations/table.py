@@ -220,6 +220,9 @@ mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gon
          (RUNNING, "if «!BROKEN, »event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
          C("a_running_handler_keeps_its_target"), M())
 
+mutation("turn-not-kept", "12", "keepTurn", "a due tick loses its turn to another callback of its timer",
+         (DELIVERY, "    if turn == .due, handOver == nil«, !BROKEN» { batch.repeatTurn() }"),
+         C("a_tick_is_not_put_off_by_other_callbacks"), M())
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
