@@ -13,7 +13,7 @@ modules = ("ChimeCore", "Chime", "ChimeRunLoop", "ChimeCompat")
 derived = {"init(rawValue:)", "rawValue", "==(_:_:)", "hash(into:)", "hashValue", "allCases", "AllCases", "RawValue"}
 
 # What `import Chime` gives: a reader has to find his way among these. 347 in 0.3.0; a new one needs another to go, or a reason.
-most = 231
+most = 234
 
 
 def output(*command):

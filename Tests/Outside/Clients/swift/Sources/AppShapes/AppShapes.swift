@@ -50,7 +50,7 @@ import Foundation
   stopwatch = nil
   precondition(model == nil, "its timers do not keep it")
   // Code on the main actor stands on the main queue, and does not wait for it.
-  let ended = try queue.shutdown()
+  let ended = try await queue.shutdown()
   precondition(ended == .done)
 }
 
