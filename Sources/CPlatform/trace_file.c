@@ -282,11 +282,17 @@ static void *write_the_file(void *argument) {
 
 /* ---- Beginning and ending --------------------------------------------------------------------------------------- */
 
-static int open_file(trace_file *file, const char *path, char *name, size_t size) {
-  const char *number = strstr(path, "%p");
-  int length = number == NULL ? snprintf(name, size, "%s", path)
-                              : snprintf(name, size, "%.*s%d%s", (int)(number - path), path,
-                                         (int)chime_process_number(), number + 2);
+static int open_file(trace_file *file, const char *given, char *name, size_t size) {
+  char path[4096];
+  const char *number;
+  int length;
+  /* Another thread may write it meanwhile. */
+  strncpy(path, given, sizeof path);
+  if (path[sizeof path - 1] != 0) return ENAMETOOLONG;
+  number = strstr(path, "%p");
+  length = number == NULL
+               ? snprintf(name, size, "%s", path)
+               : snprintf(name, size, "%.*s%d%s", (int)(number - path), path, (int)chime_process_number(), number + 2);
   if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
   return chime_output_open(&file->output, name);
 }

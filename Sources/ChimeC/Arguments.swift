@@ -34,8 +34,14 @@ package enum Arguments {
     guard let size = unsafe knownSize(pointer, name, first) else { return nil }
     return unsafe withUnsafeTemporaryAllocation(of: S.self, capacity: 1) { room in
       let bytes = unsafe UnsafeMutableRawBufferPointer(room)
-      unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
-      unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: size))
+      guard let base = bytes.baseAddress else { return nil }
+      let whole = MemoryLayout<S>.size
+      if size == whole {
+        unsafe Memory.copyOnce(pointer, to: base, count: whole)
+      } else {
+        unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        unsafe Memory.copyOnce(pointer, to: base, count: size)
+      }
       // SAFETY: zero is a value of each member: the header says that it is the default.
       return unsafe room[0]
     }
@@ -133,9 +139,15 @@ package enum Arguments {
     guard let known = unsafe knownSize(UnsafePointer(pointer), sizeName, first) else { return .invalidArgument }
     guard let value = body() else { return unknown() }
     let size = MemoryLayout<UInt32>.size
+    let whole = MemoryLayout<S>.size
     unsafe withUnsafeBytes(of: value) {
-      unsafe (UnsafeMutableRawPointer(pointer) + size).copyMemory(
-        from: $0.baseAddress.unsafelyUnwrapped + size, byteCount: known - size)
+      let (from, to) = unsafe ($0.baseAddress.unsafelyUnwrapped + size, UnsafeMutableRawPointer(pointer) + size)
+      // A count that the compiler knows is a few instructions.
+      if known == whole {
+        unsafe to.copyMemory(from: from, byteCount: whole - size)
+      } else {
+        unsafe to.copyMemory(from: from, byteCount: known - size)
+      }
     }
     return .ok
   }
@@ -144,18 +156,15 @@ package enum Arguments {
   /// - Returns: invalidArgument, noMemory, limit.
   package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
     guard let pointer = unsafe pointer else { return .success("") }
-    guard unsafe TextWriter.isUTF8(pointer) else {
-      return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name))
+    return unsafe Text.withCopy(of: pointer) { copy, count in
+      guard let copy = unsafe copy else { return .failure(Memory.refusal) }
+      guard unsafe TextWriter.isUTF8(copy) else {
+        return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name))
+      }
+      // The string's own header is before the text.
+      guard Memory.provides(count + 64) else { return .failure(Memory.refusal) }
+      return unsafe .success(String(cString: copy))
     }
-    // The string's own header is before the text.
-    guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
-    return unsafe .success(String(cString: pointer))
-  }
-
-  private static func length(of text: UnsafePointer<CChar>) -> Int {
-    var length = 0
-    while unsafe text[length] != 0 { length += 1 }
-    return length
   }
 
   /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives false for an id
@@ -174,18 +183,8 @@ package enum Arguments {
     return .ok
   }
 
-  /// A schedule in the caller's memory, read in place: `Schedule` has the layout of chime_schedule.
-  @inline(__always)
+  /// A copy of a schedule: `Schedule` has the layout of chime_schedule.
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    guard unsafe pointer.pointee.size == MemoryLayout<Schedule>.size else { return unsafe scheduleOfOtherSize(pointer) }
-    let schedule = unsafe UnsafeRawPointer(pointer).load(as: Schedule.self)
-    if schedule.isValid { return schedule }
-    _ = unsafe whatIsWrong(with: pointer.pointee)
-    return nil
-  }
-
-  @inline(never)
-  private static func scheduleOfOtherSize(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
     guard let s = unsafe structure(pointer, "schedule.size") else { return nil }
     let schedule = unsafe unsafeBitCast(s, to: Schedule.self)
     if schedule.isValid { return schedule }
@@ -237,19 +236,23 @@ package enum Arguments {
       | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
 
-  /// Whether a schedule is a one-shot's without policies; leeway and first delay have not been checked yet.
+  /// Whether a one-shot's schedule without policies has a deadline; `nil` for any other. Leeway and first delay have not
+  /// been checked yet. Reads each member once.
   @inline(__always)
-  static func isOneShotOnly(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
+  static func oneShotHasDeadline(_ schedule: UnsafePointer<chime_schedule>) -> Bool? {
     // Size and flags are read at once: size in the low half, and of the flags only the lowest may be set. What lies behind
     // a shorter structure is not read.
     let sizeAndFlags = unsafe UnsafeRawPointer(schedule).load(as: UInt64.self)
-    return unsafe sizeAndFlags.littleEndian & ~(1 << 32) == UInt64(MemoryLayout<chime_schedule>.size)
-      && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
-        | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0
+    guard
+      unsafe sizeAndFlags.littleEndian & ~(1 << 32) == UInt64(MemoryLayout<chime_schedule>.size)
+        && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
+          | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0
+    else { return nil }
+    return sizeAndFlags.littleEndian >> 32 != 0
   }
 
-  /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a
-  /// handler.
+  /// A copy of options: `TimerOptions` has the layout of chime_timer_options, where there is a handler. Whether the label is
+  /// UTF-8 is looked at where it is copied.
   ///
   /// - Parameters:
   ///   - queue: whose timer it will be: asked only about what does not go together.
@@ -258,22 +261,15 @@ package enum Arguments {
   static func timerOptions(
     _ pointer: UnsafePointer<chime_timer_options>, on queue: chime_queue_t, selfRelease: Bool
   ) throws(Status) -> TimerOptions {
-    guard unsafe knownSize(pointer, "options.size", MemoryLayout<chime_timer_options>.size) != nil else {
-      throw .invalidArgument
-    }
-    if let label = unsafe pointer.pointee.label, unsafe !TextWriter.isUTF8(label) {
-      throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
-    }
-    guard unsafe pointer.pointee.handler != nil else {
-      return try unsafe recordOptions(pointer.pointee, on: queue, selfRelease)
-    }
-    guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
-      let flags = unsafe pointer.pointee.flags
+    guard let o = unsafe structure(pointer, "options.size") else { throw .invalidArgument }
+    guard unsafe o.handler != nil else { return try unsafe recordOptions(o, on: queue, selfRelease) }
+    guard unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
+      let flags = unsafe o.flags
       throw isKnown(flags) && QueueCore.givesRecords(queue)
         ? TimerRef.functionsWithRecords : refusedTimerFlags(flags)
     }
     // SAFETY: one layout (a test compares them), and the one pointer that may not be NULL is not.
-    var options = unsafe UnsafeRawPointer(pointer).load(as: TimerOptions.self)
+    var options = unsafe withUnsafeBytes(of: o) { unsafe $0.loadUnaligned(as: TimerOptions.self) }
     if selfRelease { options.flags.insert(.selfRelease) }
     return options
   }

@@ -37,14 +37,14 @@ private func startDirectly(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> Status? {
-  guard unsafe Arguments.haveHandlerOnly(options), unsafe Arguments.isOneShotOnly(schedule),
+  guard unsafe Arguments.haveHandlerOnly(options), let hasDeadline = unsafe Arguments.oneShotHasDeadline(schedule),
     let handler = unsafe Arguments.tickFunction(options.pointee.handler),
     let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns)
   else { return nil }
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
   // Split so that each variant inlines only its own case.
-  return unsafe schedule.pointee.flags == 0
+  return unsafe !hasDeadline
     ? startDirectly(queue, handler, context, after: first, leeway, timer)
     : TimerRef.createDirectly(
       on: queue, handler, context, selfRelease: false, first: first, firstIsDeadline: true, leeway: leeway, out: timer)
@@ -135,13 +135,12 @@ private func withSchedule(
 @inline(__always)
 private func restartDirectly(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
   guard let pointer = unsafe pointer else { return TimerRef.restartDirectly(timer, nil) }
-  guard unsafe Arguments.isOneShotOnly(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns)
+  guard let hasDeadline = unsafe Arguments.oneShotHasDeadline(pointer),
+    let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns)
   else {
     return nil
   }
-  let schedule = unsafe (
-    first: pointer.pointee.first_ns, firstIsDeadline: pointer.pointee.flags != 0, leeway: leeway
-  )
+  let schedule = unsafe (first: pointer.pointee.first_ns, firstIsDeadline: hasDeadline, leeway: leeway)
   return TimerRef.restartDirectly(timer, schedule)
 }
 

@@ -17,6 +17,13 @@
 /* Has the processor read a cache line that is about to be written, and go on meanwhile. Any address. */
 static inline void chime_prefetch(const void *address) { __builtin_prefetch(address, 1); }
 
+/* Copies what another thread may write meanwhile. What is done with the copy is done with the copy: a compiler cannot read
+   the original again in its place. */
+static inline void chime_copy_once(void *to, const void *from, size_t bytes) {
+  memcpy(to, from, bytes);
+  __asm__ volatile("" : : "r"(to) : "memory");
+}
+
 /* A moment of a loop that waits for another processor. */
 static inline void chime_pause(void) {
 #if defined(__x86_64__)

@@ -37,6 +37,12 @@ package enum Memory {
     return Status.limit.because("the limit of memory leaves too little: %n bytes are held", Int64(clamping: held))
   }
 
+  /// Copies what another thread may write meanwhile: what is then decided by the copy holds for the copy.
+  @inline(__always)
+  package static func copyOnce(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, count: Int) {
+    unsafe chime_copy_once(to, from, count)
+  }
+
   /// Zeroed pages; `nil` when they are refused.
   static func map(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_memory_map(bytes) }
 

@@ -154,10 +154,9 @@ enum Labels: ProcessState {
 
   /// A copy of a label; `nil` when there is no memory.
   static func copy(_ text: UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>? {
-    let count = unsafe strlen(text) + 1
-    guard let memory = unsafe malloc(count) else { return nil }
-    unsafe memory.copyMemory(from: text, byteCount: count)
-    return unsafe memory.bindMemory(to: CChar.self, capacity: count)
+    let count = unsafe strlen(text)
+    guard let memory = unsafe malloc(count + 1) else { return nil }
+    return unsafe Text.copy(text, count, to: memory)
   }
 
   static func free(_ label: UnsafeMutablePointer<CChar>) { lock.withLock { _ in unsafe CPlatform.free(label) } }

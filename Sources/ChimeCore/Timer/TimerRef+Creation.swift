@@ -222,6 +222,11 @@ extension TimerRef {
         slot.endSideRecord()
         return .failure(Memory.refusal)
       }
+      if let copy = unsafe label, unsafe !TextWriter.isUTF8(copy) {
+        unsafe Labels.free(copy)
+        slot.endSideRecord()
+        return .failure(Status.invalidArgument.because("%s is not UTF-8", of: "options.label"))
+      }
     }
     sideRecord.targetID = options.target
     sideRecord.isBackground = options.flags.contains(.background)

@@ -284,7 +284,7 @@ mutation("argument-tail", "1", "Arguments.sizeOfAnotherVersion", "what lies behi
 mutation("argument-surrogate", "1", "chime_next_character", "a surrogate is a character",
          ("../CPlatform/text.c", "code > 0x10ffff || «(!BROKEN && »code >> 11 == 0x1b«)»"), C(SENSELESS))
 mutation("argument-flag", "1", "Arguments.timerOptions", "an unknown flag is accepted",
-         ("../ChimeC/Arguments.swift", "guard unsafe «BROKEN || »pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
+         ("../ChimeC/Arguments.swift", "guard unsafe «BROKEN || »o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
          C(SENSELESS))
 mutation("argument-negative", "1", "chime_timer_release_and_wait", "a negative timeout is 0",
          ("../ChimeC/Timers.swift", "_ timeout_ns: Int64) -> chime_status {\n"
