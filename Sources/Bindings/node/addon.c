@@ -1,15 +1,14 @@
 /*
- * chime.h for Node: host-driven and virtual queues, whose callbacks run inside the loop's own calls, so on the one
- * thread where JavaScript may run. Other queues would call on threads that Node-API must not be used on; for the same
- * reason a worker must not use the ids of another.
+ * chime.h for index.js, whose calls it trusts: numbers are checked there, and queues come as the externals of queueCreate.
  *
- * A function that has a result returns it and throws when the call fails, an Error with the status name as its code;
- * one that has none returns the status. Ids are numbers. What a tick counts, and its times, are BigInts: a clock's
- * nanoseconds pass 2^53 after 104 days of uptime. Durations may be either; Infinity is CHIME_FOREVER.
+ * A queue calls one JavaScript function, `deliver`, with what its ticks say; which timer's handler that is, index.js knows.
+ * So nothing is kept for a timer here, and no context has to be freed. The reference to `deliver` is weak: while anything is
+ * to come, index.js holds the queue, and the queue holds `deliver`.
  *
- * The context of a timer that calls back is an object with the methods tick(tick) and finalize(), that of a function
- * one with run() and finalize(), a target's one with destroy(). An exception thrown by one comes out of the call that
- * called back; until then nothing else is delivered to JavaScript.
+ * A host-driven queue is bound to the thread of its environment and watched by that thread's loop. When the environment
+ * ends (a worker does so at any time), its clean-up hook ends its queues and waits until the loop has let go of them.
+ *
+ * Calls that change a timer give their status, a failure below 0; RUNS and COMES say of the timer what came of it.
  */
 #define NAPI_VERSION 8
 #include <chime.h>
@@ -18,31 +17,44 @@
 #include <stdlib.h>
 #include <uv.h>
 
+enum { RUNS = 16, COMES = 32 }; /* the timer is running; it has a deadline */
+
+/** What an environment has: a main thread's, a worker's. */
+typedef struct instance {
+  struct queue *first;                   /* its queues that have not ended */
+  int closing;                           /* handles that the loop has not let go of */
+  napi_async_cleanup_hook_handle ending; /* set once the environment ends */
+} instance;
+
+typedef struct queue {
+  chime_queue_t id; /* 0 once it has ended */
+  napi_env env;
+  instance *of;
+  struct queue *before, *after;
+  napi_ref deliver;
+  napi_ref thrown; /* what handlers have thrown inside advance: an array; NULL: nothing */
+  bool is_watched; /* by the loop; such a queue's exceptions are uncaught ones */
+  int holders;     /* JavaScript's external, the open handle, a call that is under way */
+  uv_poll_t poll;
+} queue;
+
 /* ---- Values ---- */
 
 static int64_t integer(napi_env env, napi_value value) {
-  int64_t result = INT64_MIN; /* no id and no duration: Chime refuses it too */
+  int64_t result = INT64_MIN;
   double number;
-  bool lossless;
-  if (napi_get_value_bigint_int64(env, value, &result, &lossless) == napi_ok) return result;
-  if (napi_get_value_double(env, value, &number) != napi_ok) napi_throw_type_error(env, NULL, "a number is wanted");
-  else if (isinf(number)) result = number > 0 ? CHIME_FOREVER : INT64_MIN;
-  else napi_get_value_int64(env, value, &result);
-  return result;
-}
-
-static napi_value property(napi_env env, napi_value object, const char *name, napi_valuetype *type) {
-  napi_value value = NULL;
-  *type = napi_undefined;
-  if (napi_get_named_property(env, object, name, &value) == napi_ok) napi_typeof(env, value, type);
-  return value;
-}
-
-/** A member of options or of a schedule; 0 when it is not there. */
-static int64_t member(napi_env env, napi_value object, const char *name) {
-  napi_valuetype type;
-  napi_value value = property(env, object, name, &type);
-  return type == napi_undefined ? 0 : integer(env, value);
+  bool lossless = true;
+  int sign = 0;
+  size_t words = 1;
+  uint64_t low;
+  if (napi_get_value_bigint_int64(env, value, &result, &lossless) == napi_ok) {
+    if (lossless) return result;
+    napi_get_value_bigint_words(env, value, &sign, &words, &low);
+    return sign == 0 ? CHIME_FOREVER : INT64_MIN;
+  }
+  if (napi_get_value_double(env, value, &number) != napi_ok || isnan(number)) return INT64_MIN;
+  if (number >= 0x1p63) return CHIME_FOREVER;
+  return number < -0x1p63 ? INT64_MIN : (int64_t)number;
 }
 
 static napi_value number(napi_env env, int64_t value) {
@@ -51,299 +63,480 @@ static napi_value number(napi_env env, int64_t value) {
   return result;
 }
 
-static napi_value bigint(napi_env env, uint64_t value) {
+static napi_value bigint(napi_env env, int64_t value) {
   napi_value result = NULL;
-  napi_create_bigint_uint64(env, value, &result);
+  napi_create_bigint_int64(env, value, &result);
   return result;
 }
 
-/** The result, or an exception. */
-static napi_value made(napi_env env, chime_status status, napi_value result) {
-  if (!CHIME_FAILED(status)) return result;
-  napi_throw_error(env, chime_status_name(status), chime_status_message(status));
-  return NULL;
+static napi_value string(napi_env env, const char *text, size_t length) {
+  napi_value result = NULL;
+  napi_create_string_utf8(env, text, length, &result);
+  return result;
+}
+
+/** A copy, to be freed; NULL: the value is undefined, or there is no memory. */
+static char *copy_of(napi_env env, napi_value value) {
+  size_t length = 0;
+  char *text;
+  if (napi_get_value_string_utf8(env, value, NULL, 0, &length) != napi_ok) return NULL;
+  text = malloc(length + 1);
+  if (text != NULL) napi_get_value_string_utf8(env, value, text, length + 1, &length);
+  return text;
+}
+
+static queue *queue_of(napi_env env, napi_value value) {
+  void *data = NULL;
+  napi_get_value_external(env, value, &data);
+  return data;
+}
+
+static napi_value member(napi_env env, napi_value object, const char *name, napi_value value) {
+  napi_set_named_property(env, object, name, value);
+  return object;
 }
 
 /* ---- Callbacks ---- */
 
-/** What Chime's contexts, and the objects of targets, point to. */
-typedef struct holder {
-  napi_env env;
-  napi_ref object;
-} holder;
+static void let_go(queue *of) {
+  if (--of->holders == 0) free(of);
+}
 
-static holder *hold(napi_env env, napi_value object) {
-  holder *new = malloc(sizeof *new);
-  if (new == NULL) abort();
-  new->env = env;
-  if (napi_create_reference(env, object, 1, &new->object) != napi_ok) {
-    napi_throw_type_error(env, NULL, "an object is wanted");
-    free(new);
-    return NULL;
+/** Puts an exception with those that takeThrown gives. */
+static void keep(queue *of, napi_value exception) {
+  napi_value all = NULL;
+  uint32_t count = 0;
+  if (of->thrown == NULL) {
+    if (napi_create_array(of->env, &all) != napi_ok) return;
+    if (napi_create_reference(of->env, all, 1, &of->thrown) != napi_ok) return;
+  } else if (napi_get_reference_value(of->env, of->thrown, &all) != napi_ok) {
+    return;
   }
-  return new;
+  napi_get_array_length(of->env, all, &count);
+  napi_set_element(of->env, all, count, exception);
 }
 
-static void drop(holder *old) {
-  napi_delete_reference(old->env, old->object);
-  free(old);
+/** Calls `deliver`. What it throws is dealt with here, so that the other ticks of the pass come. */
+static void call(queue *of, size_t count, const napi_value *arguments) {
+  napi_env env = of->env;
+  napi_value function = NULL, receiver, exception;
+  napi_status status;
+  bool pending = false;
+  if (of->deliver == NULL) return;
+  napi_get_reference_value(env, of->deliver, &function);
+  if (function == NULL || napi_get_global(env, &receiver) != napi_ok) return;
+  status = of->is_watched ? napi_make_callback(env, NULL, receiver, function, count, arguments, NULL)
+                          : napi_call_function(env, receiver, function, count, arguments, NULL);
+  if (status == napi_ok || napi_is_exception_pending(env, &pending) != napi_ok || !pending) return;
+  if (napi_get_and_clear_last_exception(env, &exception) != napi_ok) return;
+  if (of->is_watched) napi_fatal_exception(env, exception); /* to process.on('uncaughtException'), or the end */
+  else keep(of, exception);
 }
 
-static napi_value held(const holder *from) {
-  napi_value object = NULL;
-  napi_get_reference_value(from->env, from->object, &object);
-  return object;
-}
-
-/** `holders`: context and target point to such; otherwise the context is a number. */
-static napi_value tick_object(napi_env env, const chime_tick *tick, bool holders) {
-  napi_value result = NULL;
-  napi_create_object(env, &result);
-  napi_set_named_property(env, result, "timer", number(env, (int64_t)tick->timer));
-  napi_set_named_property(env, result, "generation", bigint(env, tick->generation));
-  napi_set_named_property(env, result, "sequence", bigint(env, tick->sequence));
-  napi_set_named_property(env, result, "missed", bigint(env, tick->missed));
-  napi_set_named_property(env, result, "scheduled", bigint(env, (uint64_t)tick->scheduled_ns));
-  napi_set_named_property(env, result, "actual", bigint(env, (uint64_t)tick->actual_ns));
-  napi_set_named_property(env, result, "kind", number(env, tick->kind));
-  napi_set_named_property(env, result, "context", holders ? held(tick->context) : number(env, (intptr_t)tick->context));
-  if (holders && tick->target != NULL) napi_set_named_property(env, result, "target", held(tick->target));
-  return result;
-}
-
-static void call(holder *on, const char *method, const chime_tick *tick) {
+static void on_tick(const chime_tick *tick, void *context) {
+  queue *of = context;
   napi_handle_scope scope;
-  napi_valuetype type;
-  napi_value object, function, argument;
-  napi_open_handle_scope(on->env, &scope);
-  object = held(on);
-  function = property(on->env, object, method, &type);
-  argument = tick == NULL ? NULL : tick_object(on->env, tick, true);
-  if (type == napi_function) napi_call_function(on->env, object, function, tick != NULL, &argument, NULL);
-  napi_close_handle_scope(on->env, scope);
-}
-
-static void on_tick(const chime_tick *tick, void *context) { call(context, "tick", tick); }
-static void on_function(void *context) { call(context, "run", NULL); }
-static void on_finalize(void *context) {
-  call(context, "finalize", NULL);
-  drop(context);
-}
-static void on_destroy(void *object) {
-  call(object, "destroy", NULL);
-  drop(object);
-}
-
-/* ---- Calls that give a number: all but the first give a status ---- */
-
-#define INTEGER(index) integer(env, values[index])
-#define ID (uint64_t) INTEGER(0)
-/* clang-format off */
-#define CALLS(C) \
-  C(version, chime_version()) \
-  C(queueShutdown, chime_queue_shutdown(ID, INTEGER(1))) \
-  C(queueAdvance, chime_queue_advance(ID, INTEGER(1))) \
-  C(queueJump, chime_queue_jump(ID, INTEGER(1))) \
-  C(queueProcess, chime_queue_process(ID, (uint32_t)INTEGER(1), NULL)) \
-  C(queueAsyncRecord, chime_queue_async(ID, NULL, (void *)(intptr_t)INTEGER(1), NULL)) \
-  C(timerActivate, chime_timer_activate(ID, NULL)) \
-  C(timerSuspend, chime_timer_suspend(ID)) \
-  C(timerResume, chime_timer_resume(ID)) \
-  C(timerPostpone, chime_timer_postpone(ID, INTEGER(1))) \
-  C(timerCancel, chime_timer_cancel(ID)) \
-  C(timerRelease, chime_timer_release(ID)) \
-  C(timerCheckGeneration, chime_timer_check_generation(ID, (uint64_t)INTEGER(1))) \
-  C(targetRelease, chime_target_release(ID))
-/* clang-format on */
-
-#define DEFINE(name, call) \
-  static napi_value name(napi_env env, napi_value *values) { \
-    (void)values; \
-    return number(env, call); \
+  chime_state state = CHIME_STATE_CANCELLED;
+  if (napi_open_handle_scope(of->env, &scope) != napi_ok) return;
+  chime_timer_state(tick->timer, &state);
+  {
+    const napi_value arguments[] = {number(of->env, (int64_t)tick->timer),
+                                    number(of->env, tick->kind),
+                                    number(of->env, state),
+                                    number(of->env, (int64_t)tick->generation),
+                                    number(of->env, (int64_t)tick->sequence),
+                                    number(of->env, (int64_t)tick->missed),
+                                    bigint(of->env, tick->scheduled_ns),
+                                    bigint(of->env, tick->actual_ns)};
+    call(of, sizeof arguments / sizeof *arguments, arguments);
   }
-CALLS(DEFINE)
+  napi_close_handle_scope(of->env, scope);
+}
 
-static napi_value queueAsync(napi_env env, napi_value *values) {
-  holder *context = hold(env, values[1]);
+static void on_function(void *context) {
+  queue *of = context;
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(of->env, &scope) != napi_ok) return;
+  call(of, 0, NULL);
+  napi_close_handle_scope(of->env, scope);
+}
+
+/* ---- Queues ---- */
+
+static void on_readable(uv_poll_t *poll, int error, int events) {
+  queue *of = poll->data;
+  (void)events;
+  if (error < 0) {
+    uv_poll_stop(poll);
+    return;
+  }
+  of->holders++; /* a handler may end the queue */
+  chime_queue_process(of->id, 0, NULL);
+  let_go(of);
+}
+
+static void on_closed(uv_handle_t *handle) {
+  queue *old = handle->data;
+  instance *of = old->of;
+  if (--of->closing == 0 && of->ending != NULL) napi_remove_async_cleanup_hook(of->ending);
+  let_go(old);
+}
+
+/** Ends a queue: the loop lets go of its descriptor, then Chime of the queue. No callback of it comes from then on. */
+static chime_status end(queue *old) {
+  const chime_queue_t id = old->id;
+  if (id == 0) return CHIME_IGNORED;
+  old->id = 0;
+  if (old->before != NULL) old->before->after = old->after;
+  else old->of->first = old->after;
+  if (old->after != NULL) old->after->before = old->before;
+  if (old->is_watched) {
+    old->of->closing++;
+    uv_close((uv_handle_t *)&old->poll, on_closed);
+  }
+  napi_delete_reference(old->env, old->deliver);
+  old->deliver = NULL;
+  return chime_queue_shutdown(id, CHIME_FOREVER);
+}
+
+static void on_collected(napi_env env, void *data, void *hint) {
+  (void)env, (void)hint;
+  end(data);
+  let_go(data);
+}
+
+/** When the environment ends. JavaScript does not run any more. */
+static void on_end(napi_async_cleanup_hook_handle hook, void *data) {
+  instance *of = data;
+  while (of->first != NULL) end(of->first);
+  of->ending = hook;
+  if (of->closing == 0) napi_remove_async_cleanup_hook(hook);
+}
+
+static void on_ended(napi_env env, void *data, void *hint) {
+  (void)env, (void)hint;
+  free(data);
+}
+
+/** Has the loop watch the queue, but not stay for it. */
+static chime_status watch(queue *new) {
+  uv_loop_t *loop;
+  int32_t fd = -1;
+  const chime_status status = chime_queue_fd(new->id, &fd);
+  if (CHIME_FAILED(status)) return status;
+  if (napi_get_uv_event_loop(new->env, &loop) != napi_ok || uv_poll_init(loop, &new->poll, fd) != 0) {
+    return CHIME_ERROR_RESOURCE;
+  }
+  new->poll.data = new;
+  new->is_watched = true;
+  new->holders++;
+  uv_unref((uv_handle_t *)&new->poll);
+  return uv_poll_start(&new->poll, UV_READABLE, on_readable) == 0 ? CHIME_OK : CHIME_ERROR_RESOURCE;
+}
+
+/** kind, label or undefined, flags, clock, timer limit, start, seed, deliver. Gives an external, or a status. */
+static napi_value queueCreate(napi_env env, napi_value *values) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  void *data = NULL;
+  napi_value result = NULL;
   chime_status status;
-  if (context == NULL) return NULL;
-  status = chime_queue_async(ID, on_function, context, on_finalize);
-  if (CHIME_FAILED(status)) drop(context);
+  char *const label = copy_of(env, values[1]);
+  queue *new = calloc(1, sizeof *new);
+  if (new == NULL || napi_get_instance_data(env, &data) != napi_ok) {
+    free(new);
+    free(label);
+    return number(env, CHIME_ERROR_NO_MEMORY);
+  }
+  options.label = label;
+  options.flags = (uint32_t)integer(env, values[2]);
+  options.clock = (chime_clock)integer(env, values[3]);
+  options.timer_limit = (uint64_t)integer(env, values[4]);
+  options.start_ns = integer(env, values[5]);
+  napi_get_value_bigint_uint64(env, values[6], &options.seed, &(bool){false});
+  status = chime_queue_create((chime_queue_kind)integer(env, values[0]), &options, &new->id);
+  free(label);
+  if (CHIME_FAILED(status)) {
+    free(new);
+    return number(env, status);
+  }
+  new->env = env;
+  new->of = data;
+  new->after = new->of->first;
+  if (new->after != NULL) new->after->before = new;
+  new->of->first = new;
+  new->holders = 1;
+  napi_create_reference(env, values[7], 0, &new->deliver);
+  if (integer(env, values[0]) == CHIME_QUEUE_HOST) status = watch(new);
+  if (!CHIME_FAILED(status) && napi_create_external(env, new, on_collected, NULL, &result) == napi_ok) return result;
+  end(new);
+  let_go(new);
+  return number(env, CHIME_FAILED(status) ? status : CHIME_ERROR_NO_MEMORY);
+}
+
+static napi_value queueClose(napi_env env, napi_value *values) { return number(env, end(queue_of(env, values[0]))); }
+
+/** queue, whether the loop stays for it */
+static napi_value queueStay(napi_env env, napi_value *values) {
+  queue *of = queue_of(env, values[0]);
+  bool stays = false;
+  napi_get_value_bool(env, values[1], &stays);
+  if (of->id == 0 || !of->is_watched) return NULL;
+  if (stays) uv_ref((uv_handle_t *)&of->poll);
+  else uv_unref((uv_handle_t *)&of->poll);
+  return NULL;
+}
+
+static napi_value queueRunSoon(napi_env env, napi_value *values) {
+  queue *of = queue_of(env, values[0]);
+  return number(env, chime_queue_async(of->id, on_function, of, NULL));
+}
+
+static napi_value queueAdvance(napi_env env, napi_value *values) {
+  queue *of = queue_of(env, values[0]);
+  chime_status status;
+  of->holders++;
+  status = chime_queue_advance(of->id, integer(env, values[1]));
+  let_go(of);
   return number(env, status);
 }
 
-/* ---- Calls that have a result ---- */
-
-static napi_value statusName(napi_env env, napi_value *values) {
-  napi_value result = NULL;
-  napi_create_string_utf8(env, chime_status_name((chime_status)INTEGER(0)), NAPI_AUTO_LENGTH, &result);
-  return result;
+/** What handlers have thrown in the advance that has just ended: an array, or undefined. */
+static napi_value queueTakeThrown(napi_env env, napi_value *values) {
+  queue *of = queue_of(env, values[0]);
+  napi_value all = NULL;
+  if (of->thrown == NULL) return NULL;
+  napi_get_reference_value(env, of->thrown, &all);
+  napi_delete_reference(env, of->thrown);
+  of->thrown = NULL;
+  return all;
 }
 
-/** kind, flags */
-static napi_value queueCreate(napi_env env, napi_value *values) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  chime_queue_kind kind = (chime_queue_kind)INTEGER(0);
-  chime_status status;
-  options.flags = (uint32_t)INTEGER(1);
-  if (kind != CHIME_QUEUE_HOST && kind != CHIME_QUEUE_VIRTUAL) return made(env, CHIME_ERROR_UNSUPPORTED, NULL);
-  status = chime_queue_create(kind, &options, &queue);
-  return made(env, status, number(env, (int64_t)queue));
+static napi_value queueJump(napi_env env, napi_value *values) {
+  return number(env, chime_queue_jump(queue_of(env, values[0])->id, integer(env, values[1])));
+}
+
+/** A time as a BigInt, or a status. */
+static napi_value time_or(napi_env env, chime_status status, int64_t time_ns) {
+  return CHIME_FAILED(status) ? number(env, status) : bigint(env, time_ns);
 }
 
 static napi_value queueNow(napi_env env, napi_value *values) {
   int64_t now_ns = 0;
-  chime_status status = chime_queue_now(ID, &now_ns);
-  return made(env, status, bigint(env, (uint64_t)now_ns));
+  const chime_status status = chime_queue_now(queue_of(env, values[0])->id, &now_ns);
+  return time_or(env, status, now_ns);
 }
 
-/** queue, capacity (16 at most); an array of records */
-static napi_value queueTakeTicks(napi_env env, napi_value *values) {
-  napi_value result = NULL;
-  chime_tick records[16];
-  uint32_t capacity = (uint32_t)INTEGER(1), count = 0;
-  chime_status status = chime_queue_take_ticks(ID, records, sizeof *records, capacity < 16 ? capacity : 16, &count);
-  napi_create_array_with_length(env, count, &result);
-  for (uint32_t index = 0; index < count; index++) {
-    napi_set_element(env, result, index, tick_object(env, &records[index], false));
+static napi_value queueNextDeadline(napi_env env, napi_value *values) {
+  int64_t deadline_ns = 0;
+  const chime_status status = chime_queue_next_deadline(queue_of(env, values[0])->id, &deadline_ns);
+  return time_or(env, status, deadline_ns);
+}
+
+static napi_value queueStats(napi_env env, napi_value *values) {
+  chime_queue_stats now = CHIME_QUEUE_STATS_INIT;
+  napi_value result = NULL, lateness = NULL;
+  const chime_status status = chime_queue_get_stats(queue_of(env, values[0])->id, &now);
+  if (CHIME_FAILED(status)) return number(env, status);
+  napi_create_object(env, &result);
+  napi_create_array_with_length(env, 32, &lateness);
+  for (uint32_t index = 0; index < 32; index++) {
+    napi_set_element(env, lateness, index, number(env, (int64_t)now.lateness[index]));
   }
-  return made(env, status, result);
+#define COUNT(name) member(env, result, #name, number(env, (int64_t)now.name))
+  COUNT(timers), COUNT(running), COUNT(entries), COUNT(passes), COUNT(ticks), COUNT(missed), COUNT(stale),
+      COUNT(merged);
+#undef COUNT
+  member(env, result, "emptyPasses", number(env, (int64_t)now.empty_passes));
+  return member(env, result, "lateness", lateness);
 }
 
-/** queue, options, schedule or undefined, whether to return the id. Options: flags, context, target; armed, cancelled:
- *  whether the context's tick gets ticks of these kinds too. The context is an object, or a number for records. */
-static napi_value timerStart(napi_env env, napi_value *values) {
-  napi_value value;
+/** What a function writes as text, or a status. */
+static napi_value text_of(napi_env env, chime_status (*function)(uint64_t, char *, uint64_t, uint64_t *), uint64_t id) {
+  uint64_t length = 0;
+  napi_value result;
+  char *text;
+  chime_status status = function(id, NULL, 0, &length);
+  if (CHIME_FAILED(status)) return number(env, status);
+  text = malloc((size_t)length + 1);
+  if (text == NULL) return number(env, CHIME_ERROR_NO_MEMORY);
+  status = function(id, text, length + 1, &length);
+  result = CHIME_FAILED(status) ? number(env, status) : string(env, text, NAPI_AUTO_LENGTH);
+  free(text);
+  return result;
+}
+
+static napi_value queueDump(napi_env env, napi_value *values) {
+  return text_of(env, chime_queue_dump, queue_of(env, values[0])->id);
+}
+
+/* ---- Timers ---- */
+
+/** first, interval, leeway, jitter, limit, missed policy, resume policy, flags; NULL when the first is undefined. */
+static const chime_schedule *schedule_of(napi_env env, const napi_value *values, chime_schedule *schedule) {
   napi_valuetype type;
+  if (napi_typeof(env, values[0], &type) != napi_ok || type == napi_undefined) return NULL;
+  schedule->first_ns = integer(env, values[0]);
+  schedule->interval_ns = integer(env, values[1]);
+  schedule->leeway_ns = integer(env, values[2]);
+  schedule->jitter_ns = integer(env, values[3]);
+  schedule->tick_limit = (uint64_t)integer(env, values[4]);
+  schedule->missed_policy = (chime_missed_policy)integer(env, values[5]);
+  schedule->resume_policy = (chime_resume_policy)integer(env, values[6]);
+  schedule->flags = (uint32_t)integer(env, values[7]);
+  return schedule;
+}
+
+/** queue, label or undefined, schedule: an id, or a status. Without a schedule the timer is idle. */
+static napi_value timerCreate(napi_env env, napi_value *values) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_t timer = 0;
   chime_status status;
-  bool wanted = false;
-  holder *context = NULL;
-  options.flags = (uint32_t)member(env, values[1], "flags");
-  options.target = (chime_target_t)member(env, values[1], "target");
-  value = property(env, values[1], "context", &type);
-  if (type == napi_number) {
-    options.context = (void *)(intptr_t)integer(env, value);
-  } else {
-    options.context = context = hold(env, value);
-    if (context == NULL) return NULL;
-    options.handler = on_tick;
-    options.finalizer = on_finalize;
-    if (member(env, values[1], "armed")) options.registration_handler = on_tick;
-    if (member(env, values[1], "cancelled")) options.cancel_handler = on_tick;
-  }
-  schedule.flags = (uint32_t)member(env, values[2], "flags");
-  schedule.first_ns = member(env, values[2], "first");
-  schedule.interval_ns = member(env, values[2], "interval");
-  schedule.tick_limit = (uint64_t)member(env, values[2], "tickLimit");
-  schedule.resume_policy = (chime_resume_policy)member(env, values[2], "resumePolicy");
-  napi_get_value_bool(env, values[3], &wanted);
-  status = chime_timer_start(INTEGER(0), &options, &schedule, wanted ? &timer : NULL);
-  if (CHIME_FAILED(status) && context != NULL) drop(context);
-  return made(env, status, number(env, (int64_t)timer));
+  queue *of = queue_of(env, values[0]);
+  char *const label = copy_of(env, values[1]);
+  const chime_schedule *given = schedule_of(env, &values[2], &schedule);
+  options.handler = on_tick;
+  options.context = of;
+  options.label = label;
+  status =
+      given == NULL ? chime_timer_create(of->id, &options, &timer) : chime_timer_start(of->id, &options, given, &timer);
+  free(label);
+  return number(env, CHIME_FAILED(status) ? status : (int64_t)timer);
 }
+
+/** queue, delay: a one-shot's id, or a status */
+static napi_value timerAfter(napi_env env, napi_value *values) {
+  chime_timer_t timer = 0;
+  queue *of = queue_of(env, values[0]);
+  const chime_status status = chime_timer_after(of->id, integer(env, values[1]), on_tick, of, NULL, &timer);
+  return number(env, CHIME_FAILED(status) ? status : (int64_t)timer);
+}
+
+/** queue, interval: a repeating timer's id, or a status */
+static napi_value timerEvery(napi_env env, napi_value *values) {
+  chime_timer_t timer = 0;
+  queue *of = queue_of(env, values[0]);
+  const chime_status status = chime_timer_every(of->id, integer(env, values[1]), on_tick, of, NULL, &timer);
+  return number(env, CHIME_FAILED(status) ? status : (int64_t)timer);
+}
+
+static napi_value settled(napi_env env, chime_status status, chime_timer_t timer) {
+  chime_state state = CHIME_STATE_CANCELLED;
+  int64_t deadline_ns = CHIME_FOREVER;
+  if (CHIME_FAILED(status)) return number(env, status);
+  chime_timer_state(timer, &state);
+  chime_timer_next_deadline(timer, &deadline_ns);
+  return number(env, status | (state == CHIME_STATE_RUNNING ? RUNS : 0) | (deadline_ns != CHIME_FOREVER ? COMES : 0));
+}
+
+#define TIMER (chime_timer_t) integer(env, values[0])
+/* clang-format off */
+#define CHANGES(C) \
+  C(timerSettled, CHIME_OK) \
+  C(timerActivate, chime_timer_activate(timer, schedule_of(env, &values[1], &schedule))) \
+  C(timerRestart, chime_timer_restart(timer, schedule_of(env, &values[1], &schedule))) \
+  C(timerReschedule, chime_timer_reschedule(timer, schedule_of(env, &values[1], &schedule))) \
+  C(timerRestartAfter, chime_timer_restart_after(timer, integer(env, values[1]))) \
+  C(timerRestartUntil, chime_timer_restart_until(timer, integer(env, values[1]))) \
+  C(timerPostpone, chime_timer_postpone(timer, integer(env, values[1]))) \
+  C(timerPostponeUntil, chime_timer_postpone_until(timer, integer(env, values[1]))) \
+  C(timerSuspend, chime_timer_suspend(timer)) \
+  C(timerResume, chime_timer_resume(timer)) \
+  C(timerFire, chime_timer_fire(timer)) \
+  C(timerCancel, chime_timer_cancel(timer)) \
+  C(timerRelease, chime_timer_release(timer))
+/* clang-format on */
+
+#define CHANGE(name, call) \
+  static napi_value name(napi_env env, napi_value *values) { \
+    chime_schedule schedule = CHIME_SCHEDULE_INIT; \
+    const chime_timer_t timer = TIMER; \
+    (void)schedule; \
+    return settled(env, call, timer); \
+  }
+CHANGES(CHANGE)
 
 static napi_value timerState(napi_env env, napi_value *values) {
   chime_state state = 0;
-  chime_status status = chime_timer_state(ID, &state);
-  return made(env, status, number(env, state));
+  const chime_status status = chime_timer_state(TIMER, &state);
+  return number(env, CHIME_FAILED(status) ? status : state);
+}
+
+static napi_value timerGeneration(napi_env env, napi_value *values) {
+  uint64_t generation = 0;
+  const chime_status status = chime_timer_generation(TIMER, &generation);
+  return number(env, CHIME_FAILED(status) ? status : (int64_t)generation);
+}
+
+static napi_value timerNextDeadline(napi_env env, napi_value *values) {
+  int64_t deadline_ns = 0;
+  const chime_status status = chime_timer_next_deadline(TIMER, &deadline_ns);
+  return time_or(env, status, deadline_ns);
+}
+
+static napi_value timerRemaining(napi_env env, napi_value *values) {
+  int64_t remaining_ns = 0;
+  const chime_status status = chime_timer_remaining(TIMER, &remaining_ns);
+  return time_or(env, status, remaining_ns);
 }
 
 static napi_value timerInfo(napi_env env, napi_value *values) {
-  napi_value result = NULL;
   chime_timer_info now = CHIME_TIMER_INFO_INIT;
-  chime_status status = chime_timer_get_info(ID, &now);
+  napi_value result = NULL;
+  const chime_status status = chime_timer_get_info(TIMER, &now);
+  if (CHIME_FAILED(status)) return number(env, status);
   napi_create_object(env, &result);
-  napi_set_named_property(env, result, "state", number(env, now.state));
-  napi_set_named_property(env, result, "remaining", number(env, now.remaining_ns));
-  return made(env, status, result);
-}
-
-static napi_value targetCreate(napi_env env, napi_value *values) {
-  chime_target_t target = 0;
-  holder *object = hold(env, values[0]);
-  chime_status status;
-  if (object == NULL) return NULL;
-  status = chime_target_create(object, on_destroy, &target);
-  if (CHIME_FAILED(status)) drop(object);
-  return made(env, status, number(env, (int64_t)target));
-}
-
-static napi_value targetRetain(napi_env env, napi_value *values) {
-  void *object = NULL;
-  chime_status status = chime_target_retain(ID, &object);
-  return made(env, status, object == NULL ? NULL : held(object));
-}
-
-/* ---- The loop ---- */
-
-/** A queue's descriptor in Node's own loop. */
-typedef struct watcher {
-  uv_poll_t poll;
-  napi_async_context async;
-  holder *callback;
-} watcher;
-
-static void on_readable(uv_poll_t *poll, int error, int events) {
-  watcher *on = poll->data;
-  napi_env env = on->callback->env;
-  napi_handle_scope scope;
-  napi_value global, exception;
-  (void)error, (void)events;
-  napi_open_handle_scope(env, &scope);
-  napi_get_global(env, &global);
-  if (napi_make_callback(env, on->async, global, held(on->callback), 0, NULL, NULL) == napi_pending_exception) {
-    napi_get_and_clear_last_exception(env, &exception);
-    napi_fatal_exception(env, exception);
-  }
-  napi_close_handle_scope(env, scope);
-}
-
-static void on_closed(uv_handle_t *handle) { free(handle->data); }
-
-/** queue, function: calls the function, again and again, while the queue wants to be processed. Ends with unwatch. */
-static napi_value watch(napi_env env, napi_value *values) {
-  napi_value name, result = NULL;
-  int32_t fd = -1;
-  uv_loop_t *loop;
-  watcher *new;
-  chime_status status = chime_queue_fd(ID, &fd);
-  if (CHIME_FAILED(status)) return made(env, status, NULL);
-  new = calloc(1, sizeof *new);
-  if (new == NULL || (new->callback = hold(env, values[1])) == NULL) {
-    free(new);
-    return made(env, CHIME_ERROR_NO_MEMORY, NULL);
-  }
-  napi_create_string_utf8(env, "chime", NAPI_AUTO_LENGTH, &name);
-  napi_async_init(env, NULL, name, &new->async);
-  napi_get_uv_event_loop(env, &loop);
-  new->poll.data = new;
-  if (uv_poll_init(loop, &new->poll, fd) != 0 || uv_poll_start(&new->poll, UV_READABLE, on_readable) != 0) abort();
-  napi_create_external(env, new, NULL, NULL, &result);
+#define COUNT(name, member_of) member(env, result, name, number(env, (int64_t)now.member_of))
+#define TIME(name, member_of) member(env, result, name, bigint(env, now.member_of))
+  COUNT("state", state), COUNT("generation", generation), COUNT("sequence", sequence), COUNT("missed", missed);
+  COUNT("limit", tick_limit), COUNT("dueCount", due_count), COUNT("busy", busy), COUNT("hasSchedule", has_schedule);
+  TIME("nextDeadline", next_deadline_ns), TIME("interval", interval_ns), TIME("leeway", leeway_ns);
+  TIME("jitter", jitter_ns);
+#undef COUNT
+#undef TIME
   return result;
 }
 
-/** What watch returned. Before the queue is shut down; once. */
-static napi_value unwatch(napi_env env, napi_value *values) {
-  void *data = NULL;
-  watcher *old;
-  if (napi_get_value_external(env, values[0], &data) != napi_ok) return made(env, CHIME_ERROR_INVALID_ARGUMENT, NULL);
-  old = data;
-  napi_async_destroy(env, old->async);
-  drop(old->callback);
-  uv_close((uv_handle_t *)&old->poll, on_closed);
-  return NULL;
+static napi_value timerExplain(napi_env env, napi_value *values) { return text_of(env, chime_timer_explain, TIMER); }
+
+/* ---- The process ---- */
+
+static napi_value statusName(napi_env env, napi_value *values) {
+  return string(env, chime_status_name((chime_status)integer(env, values[0])), NAPI_AUTO_LENGTH);
+}
+
+/** Of the call that has just failed. */
+static napi_value statusText(napi_env env, napi_value *values) {
+  const char *const detail = chime_last_error_detail();
+  return string(env, *detail != 0 ? detail : chime_status_message((chime_status)integer(env, values[0])),
+                NAPI_AUTO_LENGTH);
+}
+
+static napi_value version(napi_env env, napi_value *values) {
+  (void)values;
+  return number(env, chime_version());
+}
+
+static napi_value memoryUsed(napi_env env, napi_value *values) {
+  (void)values;
+  return number(env, (int64_t)chime_memory_used());
+}
+
+static napi_value traceToFile(napi_env env, napi_value *values) {
+  char *const path = copy_of(env, values[0]);
+  const chime_status status = chime_trace_to_file(path);
+  free(path);
+  return number(env, status);
 }
 
 /* ---- The module ---- */
 
 /* clang-format off */
 #define OTHERS(F) \
-  F(statusName) F(queueCreate) F(queueNow) F(queueTakeTicks) F(queueAsync) F(timerStart) F(timerState) \
-  F(timerInfo) F(targetCreate) F(targetRetain) F(watch) F(unwatch)
+  F(queueCreate) F(queueClose) F(queueStay) F(queueRunSoon) F(queueAdvance) F(queueTakeThrown) F(queueJump) F(queueNow) \
+  F(queueNextDeadline) F(queueStats) F(queueDump) F(timerCreate) F(timerAfter) F(timerEvery) F(timerState) \
+  F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerExplain) F(statusName) F(statusText) \
+  F(version) F(memoryUsed) F(traceToFile)
 /* clang-format on */
 
 typedef struct function {
@@ -352,8 +545,8 @@ typedef struct function {
 } function;
 
 static napi_value called(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  size_t count = 4; /* those that are not there are undefined */
+  napi_value values[10];
+  size_t count = 10; /* those that are not there are undefined */
   void *data = NULL;
   napi_get_cb_info(env, info, &count, values, NULL, &data);
   return ((const function *)data)->call(env, values);
@@ -361,7 +554,17 @@ static napi_value called(napi_env env, napi_callback_info info) {
 
 NAPI_MODULE_INIT() {
 #define EXPORT(name, ...) {#name, name},
-  static function functions[] = {CALLS(EXPORT) OTHERS(EXPORT)};
+  static function functions[] = {CHANGES(EXPORT) OTHERS(EXPORT)};
+  instance *new = calloc(1, sizeof *new);
+  if (new == NULL || napi_set_instance_data(env, new, on_ended, NULL) != napi_ok ||
+      napi_add_async_cleanup_hook(env, on_end, new, NULL) != napi_ok) {
+    napi_throw_error(env, "CHIME_ERROR_NO_MEMORY", "chime-timers: the environment is ending");
+    return NULL;
+  }
+  if (!CHIME_VERSION_MATCHES()) {
+    napi_throw_error(env, "CHIME_ERROR_UNSUPPORTED", "chime-timers: libchime is older than the chime.h of this addon");
+    return NULL;
+  }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     napi_value value = NULL;
     napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, called, &functions[i], &value);

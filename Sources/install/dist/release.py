@@ -176,11 +176,11 @@ def documents():
 def bindings():
     """What programs in Go, Rust and Node compile; Python has its wheel."""
     tree = {}
-    for language, kept in (("go", r"(\.go|\.[ch]|\.md|left_out\.txt|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"\.c$")):
+    for language, kept in (("go", r"(\.go|\.[ch]|\.md|left_out\.txt|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"(\.c|\.js|\.d\.ts|\.json|\.md|/Makefile|/LICENCE|left_out\.txt)$")):
         top = SOURCES / "Bindings" / language
         for path in sorted(top.rglob("*")):
             name = str(path.relative_to(top))
-            if path.is_file() and re.search(kept, f"/{name}") and not re.search(r"^(tests|target)/|_test\.go$", name):
+            if path.is_file() and re.search(kept, f"/{name}") and not re.search(r"^(tests|target|build)/|_test\.go$", name):
                 tree[f"share/chime/{language}/{name}"] = path.read_bytes()
     return tree
 
@@ -190,7 +190,7 @@ GUIDES = {"C.md": "include/README.md", "Languages.md": "Sources/Bindings/README.
 GUIDES |= {f"{name}.md": f"Sources/Chime/Chime.docc/{name}.md"
            for name in ("ComingFrom", "Limits", "Promises", "ReleaseNotes", "Troubleshooting")}
 PLACES = {f"include/{name}": f"../../../include/{name}" for name in ("chime.h", "chime_run_loop.h", "chime.hpp")}
-PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}" for name in ("go", "rust", "node/addon.c")}
+PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}" for name in ("go", "rust", "node", "node/index.d.ts")}
 PLACES |= {path: name for name, path in GUIDES.items()} | {"Sources/Chime/Chime.docc/Bundled.md": "Bundled.md"}
 PLACES |= {"README.md": "../../../README.md", "examples-c": "examples/README.md", "examples-c/README.md": "examples/README.md"}
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The tests of the Go and Rust wrappers under what their languages have to find faults: Go's race detector and the checks of
-# cgo; memcheck, and the oldest compiler of Rust's that there is, for Rust. Those of chime.hpp: `make -C ../../C hpp-sanitized`.
+# The tests of the Go, Node and Rust wrappers under what their languages have to find faults: Go's race detector and the checks
+# of cgo; the address sanitizer in Node's addon; memcheck, and the oldest compiler of Rust's that there is, for Rust. Those of
+# chime.hpp: `make -C ../../C hpp-sanitized`.
 # Called by the Makefile. `-count=1` and the like: none of it is answered from a cache.
 set -e
 . ./need.sh
@@ -37,6 +38,16 @@ detector() {
   fi
   detector "Go, a collection at each allocation" env GOGC=1 GODEBUG=gccheckmark=1,clobberfree=1 go test -count=1 -timeout 300s .
 )
+if command -v node >/dev/null; then
+  rm -rf "$build/node"
+  cp -rL ../../../Sources/Bindings/node "$build/node"
+  rm -rf "$build/node/build"
+  detector "Node, built" make -C "$build/node" CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" \
+    CHIME_FLAGS="-I$PWD/../../../include -L$LIB -lchime -Wl,-rpath,$LIB"
+  # What V8 keeps until the end is no leak.
+  detector "Node, address sanitizer" env LD_PRELOAD="$(cc -print-file-name=libasan.so) $(cc -print-file-name=libubsan.so)" \
+    ASAN_OPTIONS=detect_leaks=0 node --test "$build/node/tests/"*.test.js
+fi
 (
   export CARGO_NET_OFFLINE=true CHIME_DIR="${LIB%/lib}" CHIME_LINK=shared
   manifest=../../../Sources/Bindings/rust/Cargo.toml

@@ -16,6 +16,7 @@ wrappers = {
     "C++": (root / "include/left_out.txt", [root / "include/chime.hpp"]),
     "Go": (bindings / "go/left_out.txt",
            [file for file in bindings.glob("go/*.*") if file.suffix in (".go", ".c") and not file.name.endswith("_test.go")]),
+    "Node": (bindings / "node/left_out.txt", [bindings / "node/addon.c"]),
     "Python": (bindings / "python/left_out.txt", [bindings / "python/chime_timers/c.py"]),
     "Rust": (bindings / "rust/left_out.txt", [file for file in bindings.glob("rust/src/*.rs") if file.name != "sys.rs"]),
 }

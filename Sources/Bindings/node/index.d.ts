@@ -1,0 +1,232 @@
+/**
+ * Chime for Node: timers that do not fire early, do not drift, and count what they missed.
+ *
+ * Durations are milliseconds in a number, as in Node's own timers, or nanoseconds in a BigInt, as of process.hrtime.bigint();
+ * Infinity is for ever. They are exact to the nanosecond.
+ *
+ * Failures throw a ChimeError, whose `code` is the name of chime.h's status. What is no failure is an outcome: 'ignored' means
+ * that the call made no sense in the timer's state and changed nothing, 'running' that it took effect inside the timer's own
+ * handler.
+ *
+ * A handler that throws loses no other tick. What it throws on a Queue is an uncaught exception, as in setTimeout; on a
+ * VirtualQueue it comes out of `advance`. Handlers see the AsyncLocalStorage of the call that made their timer. A handler that
+ * gives a promise is not waited for: its timer ticks on.
+ *
+ * Like a Node timer, one that is to tick needs nobody to hold it, and keeps the process alive unless `unref` was called. At
+ * rest (idle, suspended, finished, cancelled) it is collected once nothing refers to it.
+ *
+ * Queues and timers belong to the thread, main or worker, that made them.
+ */
+
+/** Milliseconds; a BigInt: nanoseconds. 0 or more; Infinity: for ever. */
+export type Duration = number | bigint;
+/** A point on the queue's clock, in milliseconds; a BigInt: nanoseconds; a Date, where that is the wall clock. */
+export type Deadline = number | bigint | Date;
+
+/** 'monotonic': as performance.now, from process.hrtime's zero; 'boottime': goes on while the system sleeps; 'wall': time of day. */
+export type Clock = 'monotonic' | 'boottime' | 'wall';
+export type Outcome = 'ok' | 'ignored' | 'running';
+export type State = 'idle' | 'running' | 'suspended' | 'finished' | 'cancelled';
+/** 'fired': an extra tick, of Timer.fire. */
+export type TickKind = 'due' | 'fired';
+/** 'coalesce': one tick that says how many were missed, on the grid; 'delay': the interval counts from the handler's end. */
+export type MissedPolicy = 'coalesce' | 'delay';
+/** 'coalesce': the grid stands, and missed ticks come as one; 'remaining': the time that was left is kept. */
+export type ResumePolicy = 'coalesce' | 'remaining';
+
+export const Clock: { readonly MONOTONIC: 'monotonic'; readonly BOOTTIME: 'boottime'; readonly WALL: 'wall' };
+export const Outcome: { readonly OK: 'ok'; readonly IGNORED: 'ignored'; readonly RUNNING: 'running' };
+export const State: {
+  readonly IDLE: 'idle'; readonly RUNNING: 'running'; readonly SUSPENDED: 'suspended'; readonly FINISHED: 'finished';
+  readonly CANCELLED: 'cancelled';
+};
+export const TickKind: { readonly DUE: 'due'; readonly FIRED: 'fired' };
+export const MissedPolicy: { readonly COALESCE: 'coalesce'; readonly DELAY: 'delay' };
+export const ResumePolicy: { readonly COALESCE: 'coalesce'; readonly REMAINING: 'remaining' };
+
+/** A call has failed, and changed nothing. The message is a sentence on the argument, or on the status. */
+export class ChimeError extends Error {
+  private constructor();
+  /** The status by its name: 'CHIME_ERROR_INVALID_ARGUMENT', for anything that is wrong with an argument, and so on. */
+  readonly code: `CHIME_ERROR_${string}`;
+}
+
+/** One delivery. */
+export class Tick {
+  private constructor();
+  readonly timer: Timer;
+  readonly kind: TickKind;
+  /** Changes with every accepted activate, restart, reschedule, suspend and cancel. */
+  readonly generation: number;
+  /** Counts the ticks since the last activate or restart at rest, from 1. */
+  readonly sequence: number;
+  /** Due times since the previous tick that got no tick of their own. */
+  readonly missed: number;
+  /** When it was due, and when it started, on the queue's clock, in nanoseconds. */
+  readonly scheduledNs: bigint;
+  readonly actualNs: bigint;
+  /** The same in milliseconds. */
+  readonly scheduled: number;
+  readonly actual: number;
+}
+
+export type Handler = (tick: Tick) => unknown;
+
+export interface Schedule {
+  /** The delay of the first tick; left out: the interval, or 0. */
+  first?: Duration;
+  /** In place of `first`: the deadline of the first tick. Not with 'remaining'. */
+  at?: Deadline;
+  /** From the first tick on; 0, the default: there is only that one. */
+  interval?: Duration;
+  /** How late a tick may be in order to share a wake-up; below the interval. */
+  leeway?: Duration;
+  /** The longest random part that is added to each time of the grid; at most the interval. */
+  jitter?: Duration;
+  /** The timer finishes after so many due times, missed ones included; 0: never. */
+  limit?: number;
+  missed?: MissedPolicy;
+  resume?: ResumePolicy;
+}
+
+export interface TimerOptions {
+  /** For `dump` and `explain`. */
+  label?: string;
+  /** false: as after `unref`. */
+  ref?: boolean;
+}
+
+export interface WaitOptions {
+  /** When it aborts, the wait rejects with its reason. */
+  signal?: AbortSignal;
+  /** false: Node does not stay for this. */
+  ref?: boolean;
+}
+
+export interface TimerInfo {
+  state: State;
+  generation: number;
+  sequence: number;
+  missed: number;
+  /** Infinity: not running. */
+  nextDeadline: number;
+  interval: number;
+  leeway: number;
+  jitter: number;
+  limit: number;
+  dueCount: number;
+  /** Its handler runs. */
+  busy: boolean;
+  hasSchedule: boolean;
+}
+
+/** Made by queues. */
+export class Timer {
+  private constructor();
+  readonly queue: Queue | VirtualQueue;
+  /** Throws for a timer that was released. */
+  readonly state: State;
+  readonly generation: number;
+  /** On the queue's clock, in milliseconds; Infinity: it is not running. */
+  readonly nextDeadline: number;
+  /** Until the next tick, in milliseconds; 0: it is due; Infinity: it is not running. */
+  readonly remaining: number;
+  info(): TimerInfo;
+  /** Says in one sentence why the timer does not tick. */
+  explain(): string;
+
+  /** Starts a timer that is idle, finished or cancelled; otherwise 'ignored'. Without a schedule it keeps the one it has. */
+  activate(schedule?: Schedule): Outcome;
+  /** Makes it run from now on, whatever its state. */
+  restart(schedule?: Schedule): Outcome;
+  /** The same, with its first tick then. Interval and the like stay. */
+  restartAfter(delay: Duration): Outcome;
+  restartAt(deadline: Deadline): Outcome;
+  /** Gives it another schedule, and leaves its state. */
+  reschedule(schedule?: Schedule): Outcome;
+  /** Moves the next deadline, if that is later: the call for idle timeouts. 'ignored': "the timeout won", or it does not run. */
+  postpone(delay: Duration): Outcome;
+  postponeTo(deadline: Deadline): Outcome;
+  suspend(): Outcome;
+  resume(): Outcome;
+  /** Asks for one extra tick, soon. */
+  fire(): Outcome;
+  /** No tick starts from now on. It can be activated again. */
+  cancel(): Outcome;
+  /** Ends it for good: every call but this one throws from now on. What is collected need not be released. */
+  release(): Outcome;
+
+  /** Whether Node stays for it. */
+  ref(): this;
+  unref(): this;
+  hasRef(): boolean;
+  [Symbol.dispose](): void;
+}
+
+interface AnyQueue {
+  readonly clock: Clock | 'virtual';
+  /** The time on the queue's clock. */
+  now(): number;
+  nowNs(): bigint;
+  /** Of its earliest timer; Infinity: nothing is to come. */
+  readonly nextDeadline: number;
+
+  /** Calls the handler once. */
+  after(delay: Duration, handler: Handler, options?: TimerOptions): Timer;
+  at(deadline: Deadline, handler: Handler, options?: TimerOptions): Timer;
+  /** Calls the handler again and again, for the first time one interval from now. */
+  every(interval: Duration, handler: Handler, options?: TimerOptions): Timer;
+  start(schedule: Schedule, handler: Handler, options?: TimerOptions): Timer;
+  /** An idle timer. */
+  create(handler: Handler, options?: TimerOptions): Timer;
+  /** Calls a function soon, before ticks that are due by then; on a virtual queue in the next advance. */
+  runSoon(run: () => unknown): void;
+  /** Fulfilled by the tick. `close` rejects it, with the code CHIME_ERROR_SHUT_DOWN. */
+  sleep(delay: Duration, options?: WaitOptions): Promise<Tick>;
+  /** Ends with its timer, with the loop over it, or by `close`. Ticks that come while the body runs are one, with `missed`. */
+  ticks(schedule: Schedule | Duration, options?: WaitOptions): AsyncGenerator<Tick, void, void>;
+
+  stats(): {
+    timers: number; running: number; entries: number; passes: number; emptyPasses: number; ticks: number; missed: number;
+    stale: number; merged: number;
+    /** Ticks by how late they were: [0] less than 1,024 ns, and so on, doubling. */
+    lateness: number[];
+  };
+  /** A line for the queue and one for each timer, for people. */
+  dump(): string;
+  /** Ends the queue, its timers, sleepers and loops over ticks. 'running': inside a handler of the queue. Again: 'ignored'. */
+  close(): Outcome;
+  [Symbol.dispose](): void;
+}
+
+/** Handlers run in the loop of the thread that made the queue. */
+export class Queue implements AnyQueue {
+  constructor(options?: { label?: string; clock?: Clock; timerLimit?: number });
+  /** Whether Node stays for what is to come. */
+  ref(): this;
+  unref(): this;
+  hasRef(): boolean;
+}
+export interface Queue extends AnyQueue {}
+
+/** Time moves in `advance` only, where the handlers run: for tests and simulations. */
+export class VirtualQueue implements AnyQueue {
+  constructor(options?: { label?: string; start?: Duration; seed?: number | bigint; honourLeeway?: boolean; timerLimit?: number });
+  /**
+   * Moves time forward from deadline to deadline; each tick runs at exactly its own. What one handler throws comes out of
+   * this call when time has moved; what several throw, as an AggregateError.
+   */
+  advance(duration: Duration): void;
+  /** The same; at each deadline, everything that promises have to do comes first. */
+  advanceAsync(duration: Duration): Promise<void>;
+  /** Moves the clock alone, as a slow handler or a sleeping machine would. */
+  jump(duration: Duration): void;
+}
+export interface VirtualQueue extends AnyQueue {}
+
+/** Of libchime. */
+export const version: string;
+/** How many bytes Chime holds, in the whole process. */
+export function memoryUsed(): number;
+/** Writes what happens to all timers to a file for Perfetto; undefined ends it. */
+export function traceToFile(path: string | undefined): Outcome;

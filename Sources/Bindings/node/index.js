@@ -1,0 +1,593 @@
+'use strict';
+// Chime for Node: queues in Node's own loop, and on virtual time. index.d.ts says what each call does; addon.c is chime.h.
+//
+// A timer that is to tick is in its queue's `#held`, and a queue that holds one, in `busy`: so neither is collected, and
+// Node's loop stays. At rest nothing here refers to a timer: it, its handler and what that refers to can go together.
+
+const { AsyncResource } = require('node:async_hooks');
+const { inspect } = require('node:util');
+const native = load();
+
+function load() {
+  try {
+    return require('./build/chime.node');
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') error.message = `chime-timers is not built: make -C '${__dirname}'`;
+    throw error;
+  }
+}
+
+// ---- Values ----
+
+const named = (...names) => Object.freeze(Object.fromEntries(names.map((name) => [name.toUpperCase(), name])));
+const Clock = named('monotonic', 'boottime', 'wall');
+const Outcome = named('ok', 'ignored', 'running');
+const State = named('idle', 'running', 'suspended', 'finished', 'cancelled');
+const TickKind = named('due', 'fired');
+const MissedPolicy = named('coalesce', 'delay');
+const ResumePolicy = named('coalesce', 'remaining');
+const [clocks, outcomes, states, kinds, missedPolicies, resumePolicies] =
+  [Clock, Outcome, State, TickKind, MissedPolicy, ResumePolicy].map(Object.values);
+
+const HOST = 2, VIRTUAL = 4, BOUND = 2, HONOUR_LEEWAY = 1, DEADLINE = 1; // chime.h
+const RUNS = 16, COMES = 32, STATUS = 15; // addon.c
+const FOREVER = 2n ** 63n - 1n;
+const INVALID_ARGUMENT = -1, WOULD_DEADLOCK = -5, SHUT_DOWN = -9;
+
+class ChimeError extends Error {
+  constructor(status, text = native.statusText(status)) {
+    super(text);
+    this.code = native.statusName(status);
+  }
+  get name() {
+    return 'ChimeError';
+  }
+}
+
+const refuse = (text) => {
+  throw new ChimeError(INVALID_ARGUMENT, text);
+};
+const shown = (value) => (typeof value === 'string' ? `'${value}'` : inspect(value, { depth: 0, breakLength: Infinity }));
+
+/** What the addon gave, if that is no failure. */
+function got(result) {
+  if (typeof result === 'number' && result < 0) throw new ChimeError(result);
+  return result;
+}
+
+/** Nanoseconds, of milliseconds in a number or nanoseconds in a BigInt; exact where a number has no room for them. */
+function nanoseconds(value, name, least = 0) {
+  if (typeof value === 'bigint') {
+    if (value < least) refuse(`${name} must be ${least}n or more, and is ${value}n`);
+    return value;
+  }
+  if (typeof value !== 'number') refuse(`${name} must be a number of milliseconds or a BigInt of nanoseconds, and is ${shown(value)}`);
+  if (Number.isNaN(value)) refuse(`${name} must not be NaN`);
+  if (value < least) refuse(`${name} must be ${least} or more, and is ${value}`);
+  const product = value * 1e6;
+  if (Math.abs(product) <= Number.MAX_SAFE_INTEGER) return Math.round(product);
+  if (!Number.isFinite(product) || Math.abs(product) > 2 ** 64) return value > 0 ? FOREVER : -FOREVER;
+  const whole = Math.floor(value);
+  return BigInt(whole) * 1_000_000n + BigInt(Math.round((value - whole) * 1e6));
+}
+
+/** A point on a queue's clock; a Date is one of the wall clock. */
+function deadline(value, name, clock) {
+  if (!(value instanceof Date)) return nanoseconds(value, name, -Infinity);
+  if (clock !== Clock.WALL) refuse(`${name} is a Date, and the queue's clock is not the wall clock: give it { clock: 'wall' }`);
+  return nanoseconds(value.getTime(), name, -Infinity);
+}
+
+const milliseconds = (time) => (time === FOREVER ? Infinity : Number(time) / 1e6);
+
+const checks = {
+  label: (value) => {
+    if (typeof value !== 'string' || value.includes('\0')) refuse(`label must be a string without NUL, and is ${shown(value)}`);
+    return value;
+  },
+  boolean: (value, name) => (typeof value === 'boolean' ? value : refuse(`${name} must be true or false, and is ${shown(value)}`)),
+  count: (value, name) => {
+    if (!Number.isSafeInteger(value) || value < 0) refuse(`${name} must be a whole number, 0 or more, and is ${shown(value)}`);
+    return value;
+  },
+  seed: (value) => {
+    if (typeof value === 'bigint' && value >= 0n && value < 2n ** 64n) return value;
+    if (Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+    return refuse(`seed must be a whole number from 0 to 2^64 - 1, and is ${shown(value)}`);
+  },
+  signal: (value) => {
+    if (typeof value?.addEventListener !== 'function' || !('aborted' in value)) refuse(`signal must be an AbortSignal, and is ${shown(value)}`);
+    return value;
+  },
+  one: (values) => (value, name) => {
+    const index = values.indexOf(value);
+    return index >= 0 ? index : refuse(`${name} must be one of '${values.join("', '")}', and is ${shown(value)}`);
+  },
+};
+
+/** The members of options, each checked; one that is not there, or undefined, is its default. None may have another name. */
+function members(options, name, table) {
+  const result = {};
+  if (options === undefined) options = {};
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) refuse(`${name} must be an object, and is ${shown(options)}`);
+  for (const key of Object.keys(options)) {
+    if (!Object.hasOwn(table, key)) refuse(`${name} has no member '${key}', only ${Object.keys(table).join(', ')}`);
+  }
+  for (const [key, [check, otherwise]] of Object.entries(table)) {
+    result[key] = options[key] === undefined ? otherwise : check(options[key], `${name}.${key}`);
+  }
+  return result;
+}
+
+const timerOptions = { label: [checks.label, undefined], ref: [checks.boolean, true] };
+const waitOptions = { signal: [checks.signal, undefined], ref: [checks.boolean, true] };
+const scheduleMembers = {
+  first: [nanoseconds, undefined], at: [(value) => value, undefined], interval: [nanoseconds, 0], leeway: [nanoseconds, 0],
+  jitter: [nanoseconds, 0], limit: [checks.count, 0], missed: [checks.one(missedPolicies), 0], resume: [checks.one(resumePolicies), 0],
+};
+
+/** As the addon takes it; undefined stands for "the present one". */
+function scheduleIn(schedule, clock) {
+  if (schedule === undefined) return [];
+  const s = members(schedule, 'schedule', scheduleMembers);
+  if (s.at !== undefined && s.first !== undefined) refuse('schedule.first and schedule.at exclude each other');
+  const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', clock);
+  return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : DEADLINE];
+}
+
+function checkFunction(value, name) {
+  if (typeof value !== 'function') refuse(`${name} must be a function, and is ${shown(value)}`);
+}
+
+/** One delivery. */
+class Tick {
+  constructor(timer, kind, generation, sequence, missed, scheduledNs, actualNs) {
+    Object.assign(this, { timer, kind, generation, sequence, missed, scheduledNs, actualNs });
+  }
+  get scheduled() {
+    return milliseconds(this.scheduledNs);
+  }
+  get actual() {
+    return milliseconds(this.actualNs);
+  }
+}
+
+// ---- Timers ----
+
+const busy = new Set(); // host-driven queues of which something is to come
+const collected = new FinalizationRegistry((id) => native.timerRelease(id));
+const key = Symbol('only queues make timers');
+let hold, letGo, deliver, started; // what a timer and its queue say to each other, and to nobody else
+
+class Timer {
+  #queue;
+  #id;
+  #handler;
+  #resource = new AsyncResource('ChimeTimer'); // of AsyncLocalStorage the handler sees what its maker saw
+  #isReferred;
+  #hasFired = false; // an extra tick is to come
+  #delays = false; // by its schedule's policy: while its handler runs it has no deadline
+
+  constructor(made, queue, id, handler, isReferred) {
+    if (made !== key) refuse('timers are made by queues: queue.after, at, every, start or create');
+    this.#queue = queue;
+    this.#id = id;
+    this.#handler = handler;
+    this.#isReferred = isReferred;
+    collected.register(this, id, this);
+  }
+
+  static {
+    started = (timer, delays) => {
+      timer.#delays = delays;
+      timer.#settle(native.timerSettled(timer.#id));
+    };
+    deliver = (timer, kind, state, ...rest) => {
+      if (kinds[kind] === TickKind.FIRED) timer.#hasFired = false;
+      if (states[state] !== State.RUNNING && !timer.#hasFired) letGo(timer.#queue, timer.#id);
+      else if (kinds[kind] === TickKind.FIRED) timer.#settle(native.timerSettled(timer.#id));
+      timer.#resource.runInAsyncScope(timer.#handler, undefined, new Tick(timer, kinds[kind], ...rest));
+    };
+  }
+
+  /** What a call has made of the timer decides whether its queue holds it. */
+  #settle(answer) {
+    const comes = this.#hasFired || (answer & COMES) !== 0 || ((answer & RUNS) !== 0 && this.#delays);
+    if (comes) hold(this.#queue, this.#id, this, this.#isReferred);
+    else letGo(this.#queue, this.#id);
+  }
+
+  /** The outcome of a call; `drops`: it takes back an extra tick. */
+  #done(answer, drops) {
+    const outcome = outcomes[got(answer) & STATUS];
+    if (outcome === Outcome.IGNORED) return outcome;
+    if (drops) this.#hasFired = false;
+    this.#settle(answer);
+    return outcome;
+  }
+
+  #scheduled(call, schedule) {
+    const given = scheduleIn(schedule, this.#queue.clock);
+    const outcome = this.#done(call(this.#id, ...given), true);
+    if (outcome !== Outcome.IGNORED && given.length > 0) {
+      this.#delays = given[5] === 1;
+      this.#settle(native.timerSettled(this.#id));
+    }
+    return outcome;
+  }
+
+  get queue() {
+    return this.#queue;
+  }
+
+  activate(schedule) {
+    return this.#scheduled(native.timerActivate, schedule);
+  }
+  restart(schedule) {
+    return this.#scheduled(native.timerRestart, schedule);
+  }
+  reschedule(schedule) {
+    return this.#scheduled(native.timerReschedule, schedule);
+  }
+  restartAfter(delay) {
+    return this.#done(native.timerRestartAfter(this.#id, nanoseconds(delay, 'delay')), true);
+  }
+  restartAt(time) {
+    return this.#done(native.timerRestartUntil(this.#id, deadline(time, 'deadline', this.#queue.clock)), true);
+  }
+  postpone(delay) {
+    return this.#done(native.timerPostpone(this.#id, nanoseconds(delay, 'delay')), false);
+  }
+  postponeTo(time) {
+    return this.#done(native.timerPostponeUntil(this.#id, deadline(time, 'deadline', this.#queue.clock)), false);
+  }
+  suspend() {
+    return this.#done(native.timerSuspend(this.#id), true);
+  }
+  resume() {
+    return this.#done(native.timerResume(this.#id), false);
+  }
+  fire() {
+    const answer = got(native.timerFire(this.#id));
+    if (outcomes[answer & STATUS] === Outcome.OK) this.#hasFired = true;
+    return this.#done(answer, false);
+  }
+  cancel() {
+    return this.#done(native.timerCancel(this.#id), true);
+  }
+
+  release() {
+    const id = this.#id;
+    if (id === 0) return Outcome.IGNORED;
+    const answer = native.timerRelease(id);
+    this.#id = 0;
+    this.#hasFired = false;
+    collected.unregister(this);
+    letGo(this.#queue, id);
+    return outcomes[got(answer) & STATUS];
+  }
+
+  ref() {
+    return this.#refer(true);
+  }
+  unref() {
+    return this.#refer(false);
+  }
+  hasRef() {
+    return this.#isReferred;
+  }
+  #refer(isReferred) {
+    this.#isReferred = isReferred;
+    if (this.#id !== 0) this.#settle(got(native.timerSettled(this.#id)));
+    return this;
+  }
+
+  get state() {
+    return states[got(native.timerState(this.#id))];
+  }
+  get generation() {
+    return got(native.timerGeneration(this.#id));
+  }
+  get nextDeadline() {
+    return milliseconds(got(native.timerNextDeadline(this.#id)));
+  }
+  get remaining() {
+    return milliseconds(got(native.timerRemaining(this.#id)));
+  }
+  info() {
+    const info = got(native.timerInfo(this.#id));
+    for (const name of ['nextDeadline', 'interval', 'leeway', 'jitter']) info[name] = milliseconds(info[name]);
+    return { ...info, state: states[info.state], busy: info.busy === 1, hasSchedule: info.hasSchedule === 1 };
+  }
+  explain() {
+    return got(native.timerExplain(this.#id));
+  }
+
+  [inspect.custom]() {
+    const state = native.timerState(this.#id);
+    return `Timer { ${this.#id}: ${state < 0 ? 'released' : states[state]} }`;
+  }
+}
+
+// ---- Queues ----
+
+class BaseQueue {
+  #native;
+  #deliver; // the addon's reference to it is weak
+  #held = new Map(); // ids and timers of which a tick is to come
+  #referred = new Set(); // the ids among them for which the loop stays
+  #functions = new Map(); // those of runSoon, numbered
+  #nextFunction = 0;
+  #waits = new Set(); // what close ends: sleepers, loops over ticks
+  #isReferred = true;
+  #isWatched;
+  #clock;
+
+  constructor(made, kind, options, { flags, clock, start, seed } = {}) {
+    if (made !== key) refuse('give new Queue or new VirtualQueue');
+    this.#deliver = (id, ...rest) => {
+      if (id === undefined) return this.#call();
+      const timer = this.#held.get(id);
+      if (timer !== undefined) deliver(timer, ...rest);
+    };
+    this.#isWatched = kind === HOST;
+    this.#clock = clock;
+    this.#native = got(native.queueCreate(kind, options.label, flags, Math.max(0, clocks.indexOf(clock)), options.timerLimit,
+      start, seed, this.#deliver));
+  }
+
+  static {
+    hold = (queue, id, timer, isReferred) => {
+      queue.#held.set(id, timer);
+      if (isReferred) queue.#referred.add(id);
+      else queue.#referred.delete(id);
+      queue.#stay();
+    };
+    letGo = (queue, id) => {
+      if (!queue.#held.delete(id)) return;
+      queue.#referred.delete(id);
+      queue.#stay();
+    };
+  }
+
+  /** Whether Node's loop, and this queue, stay for what is to come. */
+  #stay() {
+    if (!this.#isWatched) return;
+    if (this.#held.size + this.#functions.size > 0) busy.add(this);
+    else busy.delete(this);
+    native.queueStay(this.#native, this.#isReferred && this.#referred.size + this.#functions.size > 0);
+  }
+
+  #call() {
+    const [[number, { resource, run }]] = this.#functions;
+    this.#functions.delete(number);
+    this.#stay();
+    resource.runInAsyncScope(run);
+  }
+
+  #timer(id, handler, { ref }, delays = false) {
+    const timer = new Timer(key, this, got(id), handler, ref);
+    started(timer, delays);
+    return timer;
+  }
+
+  after(delay, handler, options) {
+    const nanos = nanoseconds(delay, 'delay');
+    checkFunction(handler, 'handler');
+    if (options !== undefined) return this.start({ first: delay }, handler, options);
+    return this.#timer(native.timerAfter(this.#native, nanos), handler, { ref: true });
+  }
+  every(interval, handler, options) {
+    const nanos = nanoseconds(interval, 'interval');
+    checkFunction(handler, 'handler');
+    if (options !== undefined) return this.start({ interval }, handler, options);
+    return this.#timer(native.timerEvery(this.#native, nanos), handler, { ref: true });
+  }
+  at(time, handler, options) {
+    deadline(time, 'deadline', this.#clock);
+    return this.start({ at: time }, handler, options);
+  }
+  start(schedule, handler, options) {
+    const given = scheduleIn(schedule ?? refuse('schedule must be an object'), this.#clock);
+    return this.#make(given, handler, options);
+  }
+  create(handler, options) {
+    return this.#make([], handler, options);
+  }
+  #make(given, handler, options) {
+    checkFunction(handler, 'handler');
+    const checked = members(options, 'options', timerOptions);
+    return this.#timer(native.timerCreate(this.#native, checked.label, ...given), handler, checked, given[5] === 1);
+  }
+
+  runSoon(run) {
+    checkFunction(run, 'function');
+    got(native.queueRunSoon(this.#native));
+    this.#functions.set(this.#nextFunction++, { run, resource: new AsyncResource('ChimeFunction') });
+    this.#stay();
+  }
+
+  /** A promise that `begin` settles, unless the signal or the queue's end is first; `begin` gives its timer. */
+  #wait(signal, begin) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      let timer;
+      const finish = (settle, value) => {
+        signal?.removeEventListener('abort', onAbort);
+        this.#waits.delete(onEnd);
+        timer.release();
+        settle(value);
+      };
+      const onAbort = () => finish(reject, signal.reason);
+      const onEnd = () => finish(reject, new ChimeError(SHUT_DOWN, 'the queue was closed'));
+      timer = begin((value) => finish(resolve, value));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waits.add(onEnd);
+    });
+  }
+
+  async sleep(delay, options) {
+    const { signal, ref } = members(options, 'options', waitOptions);
+    return this.#wait(signal, (done) => this.after(delay, done, { ref }));
+  }
+
+  async *ticks(schedule, options) {
+    const { signal, ref } = members(options, 'options', waitOptions);
+    signal?.throwIfAborted();
+    let waiting, wake, hasEnded = false;
+    const timer = this.start(typeof schedule === 'object' ? schedule : { interval: schedule }, (tick) => {
+      if (waiting !== undefined) tick.missed += waiting.missed + 1;
+      waiting = tick;
+      wake?.();
+    }, { ref });
+    const onEnd = () => {
+      hasEnded = true;
+      wake?.();
+    };
+    signal?.addEventListener('abort', onEnd, { once: true });
+    this.#waits.add(onEnd);
+    try {
+      while (true) {
+        signal?.throwIfAborted();
+        if (hasEnded) return;
+        if (waiting === undefined) {
+          if (timer.state !== State.RUNNING) return;
+          await new Promise((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        const tick = waiting;
+        waiting = undefined;
+        yield tick;
+      }
+    } finally {
+      signal?.removeEventListener('abort', onEnd);
+      this.#waits.delete(onEnd);
+      timer.release();
+    }
+  }
+
+  get clock() {
+    return this.#clock;
+  }
+  now() {
+    return milliseconds(this.nowNs());
+  }
+  nowNs() {
+    return got(native.queueNow(this.#native));
+  }
+  get nextDeadline() {
+    return milliseconds(got(native.queueNextDeadline(this.#native)));
+  }
+  stats() {
+    return got(native.queueStats(this.#native));
+  }
+  dump() {
+    return got(native.queueDump(this.#native));
+  }
+
+  close() {
+    const status = native.queueClose(this.#native);
+    this.#held.clear();
+    this.#referred.clear();
+    this.#functions.clear();
+    busy.delete(this);
+    for (const end of [...this.#waits]) end();
+    return status === WOULD_DEADLOCK ? Outcome.RUNNING : outcomes[got(status)]; // inside its own callback
+  }
+
+  static advance(queue, duration) {
+    const status = native.queueAdvance(queue.#native, duration);
+    const thrown = native.queueTakeThrown(queue.#native) ?? [];
+    if (thrown.length === 1) throw thrown[0];
+    if (thrown.length > 1) throw new AggregateError(thrown, `${thrown.length} handlers have thrown`);
+    got(status);
+  }
+  static jump(queue, duration) {
+    got(native.queueJump(queue.#native, duration));
+  }
+  static nextDeadlineNs(queue) {
+    return got(native.queueNextDeadline(queue.#native));
+  }
+  static refer(queue, isReferred) {
+    queue.#isReferred = isReferred;
+    queue.#stay();
+    return queue;
+  }
+  static isReferred(queue) {
+    return queue.#isReferred;
+  }
+}
+
+const { advance, jump, nextDeadlineNs, refer, isReferred } = BaseQueue;
+for (const name of ['advance', 'jump', 'nextDeadlineNs', 'refer', 'isReferred']) delete BaseQueue[name];
+for (const type of [BaseQueue, Timer]) {
+  // What `using` calls, where the language has it.
+  if (Symbol.dispose) {
+    const end = type === Timer ? 'release' : 'close';
+    Object.defineProperty(type.prototype, Symbol.dispose, { value() { this[end](); }, configurable: true, writable: true });
+  }
+}
+
+const queueOptions = { label: [checks.label, undefined], timerLimit: [checks.count, 0] };
+
+class Queue extends BaseQueue {
+  constructor(options) {
+    const checked = members(options, 'options', { ...queueOptions, clock: [checks.one(clocks), 0] });
+    super(key, HOST, checked, { flags: BOUND, clock: clocks[checked.clock], start: 0, seed: 0n });
+  }
+  ref() {
+    return refer(this, true);
+  }
+  unref() {
+    return refer(this, false);
+  }
+  hasRef() {
+    return isReferred(this);
+  }
+}
+
+class VirtualQueue extends BaseQueue {
+  constructor(options) {
+    const checked = members(options, 'options', {
+      ...queueOptions, start: [nanoseconds, 0], seed: [checks.seed, 0n], honourLeeway: [checks.boolean, false],
+    });
+    super(key, VIRTUAL, checked, {
+      flags: checked.honourLeeway ? HONOUR_LEEWAY : 0, clock: 'virtual', start: checked.start, seed: checked.seed,
+    });
+  }
+  advance(duration) {
+    advance(this, nanoseconds(duration, 'duration'));
+  }
+  jump(duration) {
+    jump(this, nanoseconds(duration, 'duration'));
+  }
+  async advanceAsync(duration) {
+    const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) {
+      const ahead = nextDeadlineNs(this) - this.nowNs();
+      advance(this, ahead > 0n ? ahead : 0n);
+    }
+    advance(this, end - this.nowNs());
+  }
+}
+
+exports.Queue = Queue;
+exports.VirtualQueue = VirtualQueue;
+exports.Timer = Timer;
+exports.Tick = Tick;
+exports.ChimeError = ChimeError;
+exports.Clock = Clock;
+exports.Outcome = Outcome;
+exports.State = State;
+exports.TickKind = TickKind;
+exports.MissedPolicy = MissedPolicy;
+exports.ResumePolicy = ResumePolicy;
+exports.version = [16, 8, 0].map((shift) => (native.version() >> shift) & 255).join('.');
+exports.memoryUsed = () => native.memoryUsed();
+exports.traceToFile = (path) => {
+  if (path !== undefined && (typeof path !== 'string' || path.includes('\0'))) refuse(`path must be a string without NUL, and is ${shown(path)}`);
+  return outcomes[got(native.traceToFile(path))];
+};

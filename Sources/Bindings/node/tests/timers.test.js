@@ -1,0 +1,157 @@
+'use strict';
+// What timers do, on virtual time.
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { AsyncLocalStorage } = require('node:async_hooks');
+const { VirtualQueue, State } = require('..');
+const { failsWith } = require('./helping');
+
+test('ticks come at exactly their deadlines, in order, and say what they are', () => {
+  const queue = new VirtualQueue({ start: 1_700_000_000_123 }), seen = [];
+  queue.every(10, (tick) => seen.push(['every', Number(tick.scheduledNs - 1_700_000_000_123_000_000n), tick.sequence, tick.missed, tick.kind]));
+  queue.after(10, (tick) => seen.push(['after', tick.scheduled === tick.actual, tick.timer.state]));
+  queue.at(1_700_000_000_123_000_001n, () => seen.push('at'));
+  queue.advance(20.5);
+  assert.deepEqual(seen, ['at', ['every', 10_000_000, 1, 0, 'due'], ['after', true, 'finished'], ['every', 20_000_000, 2, 0, 'due']]);
+  assert.equal(queue.nowNs(), 1_700_000_000_143_500_000n);
+  assert.equal(queue.clock, 'virtual');
+});
+
+test('each call takes a timer from state to state, and says what came of it', () => {
+  const queue = new VirtualQueue(), ticks = [];
+  const timer = queue.create((tick) => ticks.push(`${tick.kind} ${queue.now()}`), { label: 'idle' });
+  const steps = [
+    [() => timer.cancel(), 'ignored', State.IDLE], [() => timer.fire(), 'ok', State.IDLE],
+    [() => timer.activate({ first: 10, interval: 20, limit: 3 }), 'ok', State.RUNNING], [() => timer.activate(), 'ignored', State.RUNNING],
+    [() => timer.suspend(), 'ok', State.SUSPENDED], [() => timer.resume(), 'ok', State.RUNNING],
+    [() => timer.postpone(15), 'ok', State.RUNNING], [() => timer.postponeTo(12n), 'ok', State.RUNNING],
+    [() => timer.reschedule({ first: 5 }), 'ok', State.RUNNING], [() => timer.cancel(), 'ok', State.CANCELLED],
+    [() => timer.restartAfter(7), 'ok', State.RUNNING], [() => timer.restartAt(8), 'ok', State.RUNNING],
+    [() => timer.restart({ at: 30 }), 'ok', State.RUNNING], [() => timer.fire(), 'ok', State.RUNNING],
+  ];
+  for (const [call, outcome, state] of steps) assert.deepEqual([call(), timer.state], [outcome, state], String(call));
+  assert.deepEqual([timer.nextDeadline, timer.remaining, queue.nextDeadline > 0], [30, 30, false]);
+  assert.match(timer.explain(), /30 ms/);
+  assert.match(queue.dump(), /idle/);
+  queue.advance(40);
+  assert.deepEqual(ticks, ['fired 0', 'due 30']);
+  const { state, sequence, nextDeadline, busy, hasSchedule } = timer.info();
+  assert.deepEqual([state, sequence, nextDeadline, busy, hasSchedule], ['finished', 2, Infinity, false, true]);
+  assert.deepEqual([queue.stats().ticks, queue.stats().timers], [2, 1]);
+  assert.deepEqual([timer.release(), timer.release()], ['ok', 'ignored']);
+  failsWith('INVALID_HANDLE', () => timer.state);
+  failsWith('INVALID_HANDLE', () => timer.cancel());
+});
+
+test('the schedule is obeyed: limit, missed, delay, remaining, jitter, leeway', () => {
+  const run = (schedule, handler = () => {}, options = {}) => {
+    const queue = new VirtualQueue(options), seen = [];
+    const timer = queue.start(schedule, (tick) => {
+      seen.push([tick.scheduled, tick.missed]);
+      handler(queue, timer);
+    });
+    queue.advance(50);
+    return seen;
+  };
+  assert.deepEqual(run({ interval: 10, limit: 2 }), [[10, 0], [20, 0]]);
+  assert.deepEqual(run({ first: 0, interval: 20 }), [[0, 0], [20, 0], [40, 0]]);
+  assert.deepEqual(run({ interval: 10 }, (queue) => queue.now() < 15 && queue.jump(25)), [[10, 0], [30, 1], [40, 0], [50, 0]]);
+  assert.deepEqual(run({ interval: 10, missed: 'delay' }, (queue) => queue.jump(15)), [[10, 0], [35, 0]]);
+  const jittered = run({ interval: 10, jitter: 5 }, undefined, { seed: 7 });
+  assert.deepEqual(run({ interval: 10, jitter: 5 }, undefined, { seed: 7n }), jittered);
+  assert.notDeepEqual(run({ interval: 10, jitter: 5 }, undefined, { seed: 8 }), jittered);
+  const queue = new VirtualQueue({ honourLeeway: true }), at = [];
+  for (const delay of [10, 11]) queue.start({ first: delay, leeway: 8 }, () => at.push(queue.nowNs()));
+  const kept = queue.start({ first: 30, resume: 'remaining' }, () => at.push('kept'));
+  queue.advance(25);
+  assert.equal(at[0], at[1]);
+  kept.suspend();
+  queue.advance(100);
+  assert.equal(kept.remaining, 5);
+  kept.resume();
+  queue.advance(5);
+  assert.equal(at[2], 'kept');
+});
+
+test('a handler may do anything to its own timer, and to its queue', () => {
+  const queue = new VirtualQueue(), seen = [];
+  const again = queue.after(1, (tick) => seen.push('again') === 1 && tick.timer.restartAfter(1));
+  queue.every(1, (tick) => seen.push(tick.timer.cancel()));
+  queue.every(1, (tick) => seen.push(tick.timer.release()));
+  queue.after(5, () => failsWith('WOULD_DEADLOCK', () => queue.advance(1)));
+  queue.advance(6);
+  assert.deepEqual(seen, ['again', 'running', 'running', 'again']);
+  again.restartAfter(0);
+  queue.after(0, () => seen.push(queue.close()));
+  queue.after(0, () => assert.fail('a tick of a queue that was closed'));
+  failsWith('SHUT_DOWN', () => queue.advance(1));
+  assert.deepEqual(seen.slice(4), ['again', 'running']);
+  assert.equal(queue.close(), 'ignored');
+  failsWith('INVALID_HANDLE', () => queue.after(1, () => {}));
+  assert.equal(again.release(), 'ignored');
+});
+
+test('handlers that throw lose no tick, and advance throws what they have thrown', () => {
+  const queue = new VirtualQueue();
+  let ticks = 0;
+  const failing = (error) => () => {
+    ticks++;
+    throw error;
+  };
+  const one = new Error('one');
+  queue.after(1, failing(one));
+  for (let index = 0; index < 4; index++) queue.after(1, () => ticks++);
+  queue.runSoon(() => ticks++);
+  assert.throws(() => queue.advance(5), (error) => error === one);
+  assert.deepEqual([ticks, queue.now()], [6, 5]);
+  for (const error of [one, undefined, 'text']) queue.after(1, failing(error));
+  assert.throws(() => queue.advance(5), (error) => error instanceof AggregateError && assert.deepEqual(error.errors, [one, undefined, 'text']) === undefined);
+  const deep = () => deep() + 1;
+  queue.after(1, deep);
+  queue.after(1, () => ticks++);
+  assert.throws(() => queue.advance(5), RangeError);
+  assert.equal(ticks, 10);
+  const again = queue.after(0, (tick) => tick.timer.restartAfter(0));
+  failsWith('LIMIT', () => queue.advance(1));
+  again.release();
+  queue.advance(1);
+});
+
+test('functions run in order, before ticks; handlers see the storage of their makers', () => {
+  const queue = new VirtualQueue(), seen = [], storage = new AsyncLocalStorage();
+  storage.run('after', () => queue.after(0, () => seen.push(storage.getStore())));
+  for (const name of ['first', 'second']) storage.run(name, () => queue.runSoon(() => seen.push(storage.getStore())));
+  queue.advance(0);
+  assert.deepEqual(seen, ['first', 'second', 'after']);
+});
+
+test('sleepers and loops over ticks end with their time, their signal, their limit, their queue', async () => {
+  const queue = new VirtualQueue(), seen = [], controller = new AbortController();
+  const loop = async (name, ticks) => {
+    try {
+      for await (const tick of ticks) seen.push(`${name} ${tick.scheduled}`);
+      seen.push(`${name} ended`);
+    } catch (error) {
+      seen.push(`${name} ${error.name}`);
+    }
+  };
+  const sleeper = async (name, ...delays) => {
+    try {
+      for (const delay of delays) seen.push(`${name} ${(await queue.sleep(delay, { signal: controller.signal })).actual}`);
+    } catch (error) {
+      seen.push(`${name} ${error.name}`);
+    }
+  };
+  const all = [loop('limit', queue.ticks({ interval: 10, limit: 2 })), loop('signal', queue.ticks(15, { signal: controller.signal })),
+    loop('queue', queue.ticks(25)), sleeper('sleeper', 5, 6n * 1_000_000n, 100)];
+  await queue.advanceAsync(29);
+  assert.deepEqual(seen.splice(0), ['sleeper 5', 'limit 10', 'sleeper 11', 'signal 15', 'limit 20', 'limit ended', 'queue 25']);
+  controller.abort();
+  await Promise.all([all[1], all[3]]);
+  assert.deepEqual(seen.splice(0).sort(), ['signal AbortError', 'sleeper AbortError']);
+  const last = queue.sleep(1000);
+  queue.close();
+  await assert.rejects(last, { code: 'CHIME_ERROR_SHUT_DOWN' });
+  await all[2];
+  assert.deepEqual(seen, ['queue ended']);
+});
