@@ -1,4 +1,4 @@
-"""What is believed of systems on which nothing has run, and the tests that decide it: the tables `belief | test` of Limits.md.
+"""What is believed of systems on which nothing has run, and the tests that decide it: the tables of Beliefs.md.
 
     beliefs.py    whether each test is there
 
@@ -12,7 +12,7 @@ import re
 import sys
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-LIMITS = os.path.join(TESTS, "../Sources/Chime/Chime.docc/Limits.md")
+PAGE = os.path.join(TESTS, "Systems/Beliefs.md")
 SECTIONS = {"macOS": ["macos"], "Windows": ["windows"]}
 PROCESSORS = {"x86-64": "linux", "arm64": "arm64", "riscv64": "riscv64"}
 
@@ -32,7 +32,7 @@ class Belief:
 
 def read():
     found, section, is_table = [], "", False
-    for line in open(LIMITS, encoding="utf-8"):
+    for line in open(PAGE, encoding="utf-8"):
         heading = re.match(r"#+ (\w+)", line)
         row = re.fullmatch(r"\| (.+) \| (.+) \|\n", line)
         section = heading[1] if heading else section
@@ -89,7 +89,7 @@ def check():
             wrong.append(f"of no system, or nothing decides: {belief.text}")
     for system in ["macos", "windows", *PROCESSORS.values()]:
         if not of(system):
-            wrong.append(f"Limits.md has no belief of {system}")
+            wrong.append(f"Beliefs.md has no belief of {system}")
     for text in wrong:
         print(text)
     print(f"{len(beliefs)} beliefs, {sum(len(belief.tests) for belief in beliefs)} tests that decide them")
