@@ -529,7 +529,7 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
          (MACHINE, "if let next = transition.next«, !BROKEN || transition != .unpause» { shared.state = next }"),
          W("suspendsAndResumesOfManyThreads"))
 
-# ---- What came with version 0.2 --------------------------------------------------------------------------------------
+# ---- Captures, arming, the trace --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
 mutation("captures-go-later", "8", "TimerSlot.dispose", "a Swift handler's captures go with a later pass of the queue",
@@ -624,7 +624,7 @@ mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others 
          I("a handler that stays on a concurrent queue"))
 
 
-# ---- What came with versions 0.3 and 0.4 -----------------------------------------------------------------------------
+# ---- The pool, and what came after it -----------------------------------------------------------------------------
 
 POOL = "Pool/Pool.swift"
 POOL_ITEM = "Pool/PoolItem.swift"

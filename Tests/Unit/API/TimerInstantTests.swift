@@ -38,7 +38,7 @@ import Testing
     let calls: [() throws -> Void] = [
       { _ = try virtual.schedule(at: monotonic.now) { _ in } },
       { _ = try monotonic.schedule(at: wall.now) { _ in } },
-      // In 0.2.0 it fired at once.
+      // Else it would fire at once.
       { _ = try wall.schedule(Schedule(deadline: .now() + 3600)) { _ in } },
       { _ = try virtual.schedule(.every(.seconds(1), from: wall.now)) { _ in } },
       { try timer.activate(.once(at: wall.now)) }, { try timer.restart(.once(at: wall.now)) },

@@ -32,7 +32,7 @@ import Testing
     #expect(throws: ChimeError.invalidHandle) { try queue.schedule(after: .zero) { _ in } }
   }
 
-  /// In 0.2.0 nothing of this ever ticked.
+  /// A timer keeps its queue alive; else nothing of this would tick.
   @Test(.timeLimit(.minutes(1))) func aQueueMadeInPassingLivesAsLongAsWhatItMade() async throws {
     let ticks = Counter()
     let timer = try TimerQueue().schedule(every: .milliseconds(1)) { _ in ticks.add() }
