@@ -7,10 +7,10 @@
 # Needs python3 with pip. The linker is Debian's lld-19. (On a Mac xcrun has all of it, and nothing of this is needed.)
 set -eu
 dir=$1
-version=0.17.1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" "ziglang==$version"
+python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" \
+  --require-hashes --requirement "$(dirname "$0")/ziglang.txt"
 mkdir -p "$dir"
 python3 - "$work"/ziglang-*.whl "$dir" <<'PYTHON'
 import os

@@ -9,10 +9,10 @@
 set -eu
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
-version=0.17.1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" "ziglang==$version"
+python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" \
+  --require-hashes --requirement "$(dirname "$0")/ziglang.txt"
 python3 - "$work"/ziglang-*.whl "$dir" <<'PYTHON'
 import os
 import re
@@ -38,7 +38,7 @@ for machine in aarch64 riscv64; do
     [ ! -d "$dir/lib/libc/include/$part" ] || cp -R "$dir/lib/libc/include/$part/." "$dir/include/$machine"
   done
   [ -e "$dir/include/$machine/asm/unistd.h" ] && [ -e "$dir/include/$machine/bits/alltypes.h" ] || {
-    echo "headers for $machine are not in ziglang $version" >&2
+    echo "headers for $machine are not in the ziglang of ziglang.txt" >&2
     exit 1
   }
   printf '#!/bin/sh\nZIG_GLOBAL_CACHE_DIR=%s/cache ZIG_LOCAL_CACHE_DIR=%s/cache exec %s/zig cc -target %s-linux-musl "$@"\n' \

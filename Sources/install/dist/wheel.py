@@ -19,7 +19,8 @@ def tools():
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(TOOLS, ignore_errors=True)
         venv.create(TOOLS, with_pip=True)
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PACKAGE / "build-requirements.txt")
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r",
+            PACKAGE / "build-requirements.txt")
         stamp.write_text(wanted)
     return python
 
