@@ -3,7 +3,7 @@
     picture.py            draws
     picture.py --record   first takes the numbers from build/results.json, of make run ARGS='--only missed'
 
-At most eight rows, each labelled where it ends, legible on light and dark pages, 30 KB or less.
+At most eight rows, legible on light and dark pages and at the width of a phone, 30 KB or less.
 """
 import json
 import sys
@@ -13,16 +13,18 @@ PICTURES = Path(__file__).resolve().parent / "pictures"
 RESULTS = PICTURES.parent / "build/results.json"
 DATA = PICTURES / "data.json"
 
-# Rows of results.json, and how the picture names them.
-ROWS = {"chime serial": "Chime", "dispatch": "libdispatch", "tokio": "tokio", "libev *": "libev", "libuv *": "libuv",
-        "libevent *": "libevent"}
+# Rows of results.json, how the picture names them, and what was called.
+ROWS = {"chime serial": ("Chime", "chime_timer_every"), "dispatch": ("libdispatch", "DispatchSourceTimer"),
+        "tokio": ("tokio", "time::interval"), "libev *": ("libev", "ev_timer"), "libuv *": ("libuv", "uv_timer_start"),
+        "libevent *": ("libevent", "EV_PERSIST")}
 
 # Each colour can be read on white and on black; pages that say which they are get a better one.
 STYLE = """<style>
-text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #6e7781 }
-.title { font-size: 15px; font-weight: 600 } .chime { fill: #2f81f7; font-weight: 600 } .bad { fill: #e5534b }
+text { font: 15px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #6e7781 }
+.title { font-size: 16px; font-weight: 600 } .name { font-weight: 600 } .call { font: 12px ui-monospace, Menlo, Consolas, monospace } .chime { fill: #2f81f7; font-weight: 600 } .bad { fill: #e5534b }
 .grid { stroke: #8b949e; stroke-opacity: 0.35 }
 .dot { fill: #8b949e } .dot.chime { fill: #2f81f7 } .dot.bad { fill: #e5534b } .slow { fill-opacity: 0.3 }
+.missed { fill: none; stroke: #8b949e; stroke-width: 2 } .missed.chime { stroke: #2f81f7 } .missed.bad { stroke: #e5534b }
 @media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .chime { fill: #58a6ff } .bad { fill: #ff7b72 } }
 @media (prefers-color-scheme: light) { text { fill: #424a53 } .chime { fill: #0969da } .bad { fill: #cf222e } }
 </style>"""
@@ -52,6 +54,9 @@ class Picture:
     def dot(self, x, y, kind):
         self.draw(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
 
+    def ring(self, x, y, kind):
+        self.draw(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" class="missed {kind}"/>')
+
     def box(self, x1, x2, y, kind):
         self.draw(f'<rect x="{x1:.1f}" y="{y - 4.5:.1f}" width="{x2 - x1:.1f}" height="9" class="{kind}"/>')
 
@@ -63,41 +68,53 @@ class Picture:
 
 
 def draw(rows):
-    """A dot where each tick's handler was called, on the grid of the schedule."""
-    left, right, top, step, end_ms = 100, 640, 62, 30, 950
+    """A dot where each tick's handler was called, on the grid of the schedule; a ring where a tick was due and none came."""
+    width, left, right, top, step, end_ms = 460, 16, 444, 104, 56, 950
     bottom = top + step * len(rows)
 
     def x(ms):
         return left + (right - left) * ms / end_ms
-    picture = Picture(890, bottom + 34, "A timer of 100 ms whose third handler takes 260 ms")
+    picture = Picture(width, bottom + 26, "A 100 ms timer; its third handler takes 260 ms")
+    picture.box(16, 44, 46, "dot slow")
+    picture.text(50, 51, "the third handler runs")
+    picture.dot(232, 46, "")
+    picture.text(242, 51, "a tick")
+    picture.ring(316, 46, "")
+    picture.text(327, 51, "a missed one")
     for ms in range(0, end_ms, 100):
-        picture.line(x(ms), top - 18, x(ms), bottom - 8, "grid")
-        picture.text(x(ms), bottom + 10, str(ms), anchor="middle")
-    picture.text(right + 12, bottom + 10, "ms after the start")
+        picture.line(x(ms), top - 26, x(ms), bottom - 18, "grid")
+        if ms % 200 == 0:
+            picture.text(x(ms), bottom + 2, str(ms), anchor="middle" if ms else "start")
+    picture.text(left, bottom + 20, "ms after the start")
     for number, (name, row) in enumerate(rows.items()):
-        y, own = top + step * number, "chime" if name == "Chime" else ""
+        y = top + step * number
         picture.row()
         at = [ms for ms in row["at_ms"] if ms < end_ms]
         counted = row["counted"]
-        off_grid = at[-1] % 100 > 20
-        together = at[4] - at[3] < 5
-        picture.text(10, y + 4, name, own)
-        picture.box(x(at[2]), x(at[2] + 260), y, f"dot slow {own}")
+        is_off_grid = at[-1] % 100 > 20
+        is_twice = at[4] - at[3] < 5
+        own = "chime" if name == "Chime" else "bad" if is_off_grid or is_twice else ""
+        words = [f"{at[-1] % 100:.0f} ms off grid" if is_off_grid else "on grid"]
+        words += ["two at once"] if is_twice else []
+        words += [f"{counted - 1:.0f} counted"] if counted > 1 else []
+        picture.text(left, y - 11, f'{name} <tspan class="call">{row["call"]}</tspan>', f"name {own}")
+        picture.text(right, y - 11, ", ".join(words), "bad" if own == "bad" else "", anchor="end")
+        picture.box(x(at[2]), x(at[2] + 260), y + 8, f"dot slow {own}")
         for index, ms in enumerate(at):
-            raised = 5 if together and index == 4 else 0
-            picture.dot(x(ms), y - raised, own or ("bad" if off_grid and ms > 400 else ""))
-        words = [f"grid {at[-1] % 100:.0f} ms late" if off_grid else "on the grid"]
-        words += ["two ticks at once"] if together else []
-        words += [f"{counted - 1:.0f} reported missed"] if counted > 1 else []
-        picture.text(right + 12, y + 4, ", ".join(words), own or ("bad" if off_grid else ""))
+            # Off the grid or at once: from the fourth tick on.
+            picture.dot(x(ms), y + 8 - (6 if is_twice and index == 4 else 0), own if own != "bad" or index > 2 else "")
+        # Two ticks fall due while the handler runs. Each that comes by the next due time stands for one of them.
+        came = sum(400 < ms < 599 for ms in at)
+        for due in (400, 500)[min(came, 2):]:
+            picture.ring(x(due), y + 8, own)
     picture.save("missed.svg")
 
 
 def recorded():
     table = next(table for table in json.loads(RESULTS.read_text())["tables"] if table["kind"] == "missed")
     rows = {row["label"]: row["results"][0] for row in table["rows"] if row["results"]}
-    return {name: {"at_ms": rows[label]["at_ms"], "counted": rows[label]["due_times"][3]}
-            for label, name in ROWS.items() if label in rows}
+    return {name: {"call": call, "at_ms": rows[label]["at_ms"], "counted": rows[label]["due_times"][3]}
+            for label, (name, call) in ROWS.items() if label in rows}
 
 
 if __name__ == "__main__":
