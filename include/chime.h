@@ -1062,7 +1062,7 @@ CHIME_API chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_st
  * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks,
  * missed, and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs".
  * For people: the wording may change. A label is in quotation marks, quotes and backslashes in it are escaped, and what a
- * terminal would obey or hide is written as a number: \u202e.
+ * terminal would obey or hide is written as its number, as in JSON.
  *
  * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
  * @param length  receives the length of the whole text, without its 0; may be NULL
@@ -1270,15 +1270,17 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * main; after the disk was full, at most a second after there is room again. A forked child writes nothing, until it is
  * reinitialised and names a file of its own. Callbacks of concurrent queues appear only on the timers' tracks.
  *
- * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
- * ignored in programs that run with more rights than their user (set-user-ID and the like).
+ * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace-%p.json ./server`. It is
+ * ignored in programs that run with more rights than their user (set-user-ID and the like). A process that it cannot serve
+ * says so on stderr, once, and goes on. With %p, programs that the server starts have a file each: a file that another
+ * process writes is refused. (Not on Windows, where both would write.) Name no file in a directory that others may write to.
  *
  * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and no pipe; the
  *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call
  *              ends is complete when it returns, and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
- *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_LIMIT:
- *         chime_set_memory_limit forbids the ring
+ *         CHIME_ERROR_RESOURCE: no file, no thread, or another process writes that file; CHIME_ERROR_NO_MEMORY;
+ *         CHIME_ERROR_LIMIT: chime_set_memory_limit forbids the ring
  *
  * Calls back: no. Waits: no; for the file, if it ends one.
  */

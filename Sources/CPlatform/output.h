@@ -10,11 +10,15 @@
 typedef struct chime_output {
   int descriptor;         /* -1: none */
   int is_new;             /* there was no file of that name */
+  int is_shared;          /* another output has its descriptor, and its lock, too */
   uint64_t device, inode; /* by which a child knows it */
 } chime_output;
 
-/* Without emptying it, because a file that is being written may be the same. */
+/* Without emptying it, because a file that is being written may be the same. EBUSY: another output, perhaps of another
+   process, has it. */
 int chime_output_open(chime_output *output, const char *name);
+/* Where `own` is the file that was EBUSY: the output has it, too. Else EBUSY. */
+int chime_output_share(chime_output *output, chime_output *own);
 /* One writer at a time. */
 int chime_output_write(const chime_output *output, const char *bytes, size_t count, int64_t at);
 int chime_output_cut(const chime_output *output, int64_t length);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,19 @@ int chime_output_open(chime_output *output, const char *name) {
     return errno;
   output->device = (uint64_t)found.st_dev;
   output->inode = found.st_ino;
+  /* Some file systems know no locks. */
+  if (!S_ISREG(found.st_mode) || flock(output->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return 0;
+  close(output->descriptor);
+  output->descriptor = -1;
+  output->is_new = 0; /* who has the lock may have opened it first */
+  return EBUSY;
+}
+
+int chime_output_share(chime_output *output, chime_output *own) {
+  if (own->device != output->device || own->inode != output->inode) return EBUSY;
+  output->descriptor = fcntl(own->descriptor, F_DUPFD_CLOEXEC, 0);
+  if (output->descriptor < 0) return errno;
+  own->is_shared = 1;
   return 0;
 }
 
@@ -38,7 +52,11 @@ int chime_output_cut(const chime_output *output, int64_t length) {
   return ftruncate(output->descriptor, (off_t)length) == 0 ? 0 : errno;
 }
 
-void chime_output_close(const chime_output *output) { close(output->descriptor); }
+/* A child may have inherited the descriptor, which would keep the lock. */
+void chime_output_close(const chime_output *output) {
+  if (!output->is_shared) flock(output->descriptor, LOCK_UN);
+  close(output->descriptor);
+}
 
 void chime_output_undo(const chime_output *output, const char *name) {
   if (output->is_new) unlink(name);

@@ -310,6 +310,16 @@ static void replace(trace_file *next) {
   chime_condition_broadcast(&changed);
 }
 
+/* Where the file is taken: by this process, whose file it is that is being written, or was until now? 0: `file` has it now. */
+static int take_over(trace_file *file) {
+  int error = EBUSY;
+  chime_lock_take(&lock);
+  while (completed + (current != NULL) < begun) chime_condition_wait(&changed, &lock);
+  if (current != NULL) error = chime_output_share(&file->output, &current->output);
+  chime_lock_give(&lock);
+  return error;
+}
+
 int chime_trace_begin(const char *path) {
   char name[4096];
   uint64_t before;
@@ -318,6 +328,8 @@ int chime_trace_begin(const char *path) {
   if (file == NULL) return ENOMEM;
   file->output.descriptor = -1;
   error = open_file(file, path, name, sizeof name);
+  if (error == EBUSY && take_over(file) == 0) error = 0;
+  else if (error == EBUSY) error = open_file(file, path, name, sizeof name);
   if (error == 0) error = start_writer(file);
   if (error != 0) {
     chime_output_undo(&file->output, name);

@@ -41,6 +41,8 @@ static inline void chime_set_errno(int error) { errno = error; }
 /* Whether an error number says that something is not permitted; that there is no memory. */
 bool chime_is_error_of_permission(int error);
 bool chime_is_error_of_memory(int error);
+/* Whether somebody else has it. */
+bool chime_is_error_of_being_busy(int error);
 
 /* The base of the loaded file that contains an address; NULL: there is none. */
 void *chime_file_of(const void *address);

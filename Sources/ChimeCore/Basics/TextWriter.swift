@@ -59,6 +59,16 @@ internal import CPlatform
 
   package mutating func add(foreign text: String) { unsafe text.withCString { unsafe add(foreign: $0) } }
 
+  /// A sentence of Chime's own.
+  /// - Parameter text: ends with a 0.
+  mutating func add(_ text: UnsafePointer<CChar>) {
+    var next = unsafe text
+    while unsafe next.pointee != 0 {
+      unsafe add(byte: UInt8(bitPattern: next.pointee))
+      unsafe next += 1
+    }
+  }
+
   mutating func add(_ number: UInt64) {
     if number >= 10 { add(number / 10) }
     add(byte: 48 + UInt8(number % 10))
@@ -72,11 +82,7 @@ internal import CPlatform
       let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
       guard let address = text.baseAddress else { return }
       unsafe chime_write_sentence(address, text.count, format, format, value, 0)
-      var next = unsafe UnsafePointer(address)
-      while unsafe next.pointee != 0 {
-        unsafe add(byte: UInt8(bitPattern: next.pointee))
-        unsafe next += 1
-      }
+      unsafe add(UnsafePointer(address))
     }
   }
 }

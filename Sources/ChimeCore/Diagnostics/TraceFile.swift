@@ -11,6 +11,10 @@ package enum TraceFile {
     guard Fork.watch() else { return Memory.refusal }
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
     if error != 0 {
+      if Errno.isBusy(error) {
+        return Status.resource.because(
+          "path: another process writes that file; %s in a path stands for the process", of: "%p")
+      }
       if Errno.isOfPermission(error) { return Status.permission.because("path: %e", Int64(error)) }
       if Errno.isOfMemory(error) { return Memory.refusal }
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
@@ -44,6 +48,8 @@ package enum TraceFile {
       var text = unsafe TextWriter(line.baseAddress, capacity: line.count)
       text.add("libchime: the file that CHIME_TRACE names cannot be written: ")
       unsafe text.add(foreign: path)
+      text.add("; ")
+      unsafe text.add(ErrorDetail.sentence)
       text.add("\n")
       unsafe chime_write_error(line.baseAddress, min(text.length, line.count - 1))
     }

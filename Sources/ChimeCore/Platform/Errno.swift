@@ -10,5 +10,7 @@ package enum Errno {
   /// Whether an error number says that something is not permitted.
   static func isOfPermission(_ error: CInt) -> Bool { chime_is_error_of_permission(error) }
   /// Whether it says that there is no memory.
+  static func isBusy(_ error: CInt) -> Bool { chime_is_error_of_being_busy(error) }
+  /// Likewise.
   static func isOfMemory(_ error: CInt) -> Bool { chime_is_error_of_memory(error) }
 }

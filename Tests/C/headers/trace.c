@@ -1,6 +1,6 @@
 /*
  * trace.c - programs whose trace trace.py reads: what they print is what must be in the file.
- *     trace env | kill | forks DIRECTORY | openers DIRECTORY | reopen PATH | fill PATH | hang PATH | hang-at-exit PATH
+ *     trace env | kill | beside PATH | forks DIRECTORY | openers DIRECTORY | reopen PATH | fill PATH | hang PATH | hang-at-exit PATH
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -127,6 +127,31 @@ static void forks(const char *directory) {
   for (int i = 0; i < 2; i++) pthread_join(floods[i], NULL);
 }
 
+/* ---- Another process with the same CHIME_TRACE -------------------------------------------------------------------- */
+
+static void say_and_wait(const char *text) {
+  char line[16];
+  puts(text);
+  fflush(stdout);
+  if (fgets(line, sizeof line, stdin) == NULL) _exit(4);
+}
+
+static void beside(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  timer_of(queue, "timer", NULL, 10, 10, 0);
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  say_and_wait("begun");
+  CHECK(CHIME_OK, chime_queue_advance(queue, 10));
+  /* The process's own file may be named again, while it is written and when it has ended; so it may by others then. */
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  say_and_wait("again");
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  say_and_wait("ended");
+}
+
 /* ---- Two threads make the first call at once -------------------------------------------------------------------- */
 
 static pthread_barrier_t barrier;
@@ -190,13 +215,6 @@ static void reopen(const char *path) {
 static void limit_files(rlim_t bytes) {
   const struct rlimit limit = {bytes, RLIM_INFINITY};
   setrlimit(RLIMIT_FSIZE, &limit);
-}
-
-static void say_and_wait(const char *text) {
-  char line[16];
-  puts(text);
-  fflush(stdout);
-  if (fgets(line, sizeof line, stdin) == NULL) _exit(4);
 }
 
 static int ignores_signal;
@@ -263,8 +281,9 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(const char *path);
-  } ways[] = {{"env", three_queues}, {"kill", killed}, {"forks", forks}, {"openers", openers},
-              {"reopen", reopen},    {"fill", fill},   {"hang", hang},   {"hang-at-exit", hang_at_exit}};
+  } ways[] = {{"env", three_queues}, {"kill", killed},   {"forks", forks},
+              {"openers", openers},  {"reopen", reopen}, {"fill", fill},
+              {"beside", beside},    {"hang", hang},     {"hang-at-exit", hang_at_exit}};
   ignores_signal = argc > 3;
   if (ignores_signal) signal(SIGXFSZ, SIG_IGN);
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {

@@ -87,7 +87,7 @@ def variable(directory):
     done = run("env", CHIME_TRACE=str(directory / "missing" / "x.json"))
     assert "CHIME_TRACE" in done.stderr, done
     done = run("env", CHIME_TRACE=str(directory / 'missing' / 'a\x1b[31m"\n\udc9b\u202e'))
-    assert done.stderr.endswith('/missing/a\\u001b[31m\\"\\u000a\\ufffd\\u202e"\n') and done.stderr.count("\n") == 1, done
+    assert '/missing/a\\u001b[31m\\"\\u000a\\ufffd\\u202e"; ' in done.stderr and done.stderr.count("\n") == 1, done
 
 
 def kill(directory):
@@ -164,10 +164,10 @@ def reopen(directory):
     assert ticks_of(path, 5) == ({"queue", "timer"}, [])
 
 
-def talk(answer, *arguments):
+def talk(answer, *arguments, **environment):
     """Runs the program; whenever it says something it waits for `answer`."""
     command = [program, *map(str, arguments)]
-    running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         for line in running.stdout:
             answer(line.strip())
@@ -177,6 +177,25 @@ def talk(answer, *arguments):
     finally:
         running.kill()
         running.wait()
+
+
+def beside(directory):
+    """Another process does not write into a file that one writes, and says so once."""
+    path = directory / "trace.json"
+
+    def refused(line):
+        done = run("env", CHIME_TRACE=str(path))
+        if line == "ended":
+            return expect_three_queues(done, path)
+        assert "another process" in done.stderr and done.stderr.count("\n") == 1, (line, done)
+        for _ in range(3000):  # the writer comes to it
+            try:
+                return ticks_of(path, 2 if line == "begun" else 3)
+            except (AssertionError, json.JSONDecodeError):
+                time.sleep(0.01)
+        return ticks_of(path, 2 if line == "begun" else 3)
+
+    talk(refused, "beside", path, CHIME_TRACE=str(path))
 
 
 def fill(directory):
@@ -199,7 +218,7 @@ def hang(directory):
 
 
 left_out = []
-for test in (variable, kill, rights, forks, openers, reopen, fill, hang):
+for test in (variable, kill, rights, forks, openers, reopen, beside, fill, hang):
     if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
         continue
     with tempfile.TemporaryDirectory() as directory:
