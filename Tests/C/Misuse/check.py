@@ -1,6 +1,6 @@
-"""Has misuse.c make each of its mistakes, reads the trace, has gdb look at it, and compares all with the table in Troubleshooting.md.
+"""Has misuse.c make each of its mistakes, reads the trace, has gdb look at it, and compares all with the list in Troubleshooting.md.
 
-    check.py BUILD [--table]
+    check.py BUILD [--list]
 """
 import json
 import os
@@ -14,7 +14,9 @@ import tempfile
 root = pathlib.Path(__file__).resolve().parents[3]
 build = pathlib.Path(sys.argv[1]).resolve()
 page = root / "Sources/Chime/Chime.docc/Troubleshooting.md"
-HEADING = "| mistake | what the calls answer | `chime_timer_explain` | `chime_queue_dump` | the trace | gdb, `chime-dump` |"
+HEADING = "### What each mistake looks like\n"
+# What is listed of a mistake; what is empty is left out.
+PARTS = ("calls", "explain", "dump", "trace", "gdb")
 
 
 def run(mistake, trace, *before):
@@ -33,7 +35,7 @@ def plain(text):
 def cell(lines):
     if lines is None:
         return None
-    return "; ".join(line.replace("|", "\\|") for line in lines) or "–"
+    return "; ".join(lines) or "–"
 
 
 def timers(lines):
@@ -100,27 +102,32 @@ def gdb(mistake, trace, crashes, dump):
     return found
 
 
+def written(mistake, *parts):
+    """A mistake as the page has it. gdb says what the dump does, unless the page says otherwise."""
+    lines = [f"- {name}: {text}" for name, text in zip(PARTS, parts) if text not in (None, "–", "as the dump")]
+    return "\n".join([f"**{mistake[0].upper()}{mistake[1:]}**", "", *lines, ""])
+
+
 wanted = {}
-rows = page.read_text().partition(HEADING)[2].partition("\n\n")[0].splitlines()[2:]
-for line in rows:
-    cells = [text.strip() for text in re.split(r"(?<!\\)\|", line)[1:-1]]
-    wanted[cells[0]] = cells
+section = page.read_text().partition(HEADING)[2].partition("\n### ")[0]
+for title, lines in re.findall(r"^\*\*(.+)\*\*\n\n((?:- .+\n)+)", section, re.M):
+    wanted[title.lower()] = dict(line[2:].split(": ", 1) for line in lines.splitlines())
 mistakes = subprocess.run([build / "misuse"], capture_output=True, text=True, check=True).stdout.splitlines()
 wrong = 0
-if sys.argv[2:]:
-    print(HEADING, "| --- | --- | --- | --- | --- | --- |", sep="\n")
-else:
-    assert mistakes == list(wanted), f"{mistakes}, and {page.name} has {list(wanted)}"
+if not sys.argv[2:]:
+    assert [mistake.lower() for mistake in mistakes] == list(wanted), f"{mistakes}, and {page.name} has {list(wanted)}"
 for mistake in mistakes:
     found = row(mistake)
     if sys.argv[2:]:
-        print(f"| {' | '.join(found)} |")
+        print(written(*found))
         continue
     without_gdb = found[-1] is None or found[-1] == "–"
+    on_page = wanted[mistake.lower()]
+    expected = [on_page.get(name, "as the dump" if name == "gdb" else "–") for name in PARTS]
     compared = slice(-1 if without_gdb else None)
-    if found[compared] != wanted[mistake][compared]:
+    if found[1:][compared] != expected[compared]:
         wrong += 1
-        print(f"of {mistake} Chime says\n  {found}\nand {page.name}\n  {wanted[mistake]}")
+        print(f"of {mistake} Chime says\n  {found[1:]}\nand {page.name}\n  {expected}")
     else:
         print(f"ok {mistake}{': gdb left out, ptrace is not permitted' if without_gdb else ''}")
 sys.exit(wrong > 0)
