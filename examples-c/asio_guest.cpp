@@ -43,7 +43,7 @@ static void run(asio::io_context &loop, guest &g, const char *text) {
   asio::steady_timer timer(loop, 1ms);
   timer.async_wait([&](asio::error_code) {
     std::printf("%sAsio's timer; ", text);
-    g.queue.once(10ms, [&loop] { std::puts("Chime's tick"), loop.stop(); });
+    g.queue.once(10ms, [&loop] { std::puts("Chime's tick"), loop.stop(); }).or_throw();
   });
   loop.restart();
   loop.run();

@@ -24,7 +24,7 @@ class cache {
 
   void put(const std::string &key, std::string value) {
     entries_[key] = {std::move(value), queue_.after(30s, [this, key] {
-                       std::cout << "at " << queue_.now() / 1s << " s: " << key << " goes\n";
+                       std::cout << "at " << queue_.now().time_since_epoch() / 1s << " s: " << key << " goes\n";
                        entries_.erase(key); // a timer may go inside its own handler
                      })};
   }
@@ -32,7 +32,7 @@ class cache {
   std::string get(const std::string &key) {
     auto found = entries_.find(key);
     if (found == entries_.end()) return "nothing";
-    found->second.unused.postpone(30s);
+    found->second.unused.postpone(30s).or_throw();
     return found->second.value;
   }
 
@@ -49,8 +49,8 @@ int main() {
   chime::queue queue(CHIME_QUEUE_VIRTUAL); // on CHIME_QUEUE_SERIAL, call the cache inside queue.sync
   cache answers(queue);
   answers.put("answer", "42");
-  queue.advance(20s);
+  queue.advance(20s).or_throw();
   std::cout << "answer: " << answers.get("answer") << "\n";
-  queue.advance(1min);
+  queue.advance(1min).or_throw();
   std::cout << "answer: " << answers.get("answer") << "\n";
 }

@@ -19,12 +19,20 @@
  * instead:
  *     chime::timer timer;
  *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.message());
- * Other calls return a status, which or_throw() turns into an exception: timer.restart(schedule).or_throw(). The header
- * also compiles without exceptions; the functions that throw are then missing.
+ * Other calls return a status, which or_throw() turns into an exception: timer.restart(schedule).or_throw(). A status is
+ * [[nodiscard]], because a call may have been ignored; it is no bool, because CHIME_OK is 0. The header also compiles
+ * without exceptions; the functions that throw are then missing.
+ *
+ * Deadlines are points on the queue's own clock: queue.now() + 5s, or queue.from(std::chrono::steady_clock::now() + 5s).
  *
  * Objects own their ids; they are moved, not copied. Destroying a queue shuts it down, so its callbacks have ended
  * afterwards. (Inside one of its callbacks, or if a callback waits for the caller, the queue is only released.)
  * Destroying a timer releases it without waiting; release_and_wait() waits. The two may be destroyed in either order.
+ * But what handlers use must outlive the queue: in a class, declare the queue after the members that its handlers use, or
+ * shut it down in the destructor.
+ *
+ * Not here: values that expire, targets and statistics. queue::id() and timer::id() give the ids for chime.h's functions
+ * (chime_expiring_create, chime_target_create, chime_queue_get_stats); a target goes into chime_timer_options.
  */
 #ifndef CHIME_HPP
 #define CHIME_HPP
@@ -44,6 +52,7 @@
 #include <ratio>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -51,29 +60,57 @@
 
 namespace chime {
 
-/** What a call answered. */
-class status {
+/** What a call returned. */
+class [[nodiscard]] status {
  public:
   status(chime_status value = CHIME_OK) noexcept : value_(value) {}
   operator chime_status() const noexcept { return value_; } /* compares with CHIME_RUNNING and the like */
+  explicit operator bool() const = delete;                  /* CHIME_OK is 0: ask failed(), or compare */
   bool failed() const noexcept { return CHIME_FAILED(value_); }
   const char *name() const noexcept { return chime_status_name(value_); }
   const char *message() const noexcept { return chime_status_message(value_); }
   /** chime_last_error_detail: asked on the thread, and before another call fails. */
   const char *detail() const noexcept { return chime_last_error_detail(); }
 #if defined(__cpp_exceptions)
-  status or_throw() const; /* chime::error, if it is a failure */
+  chime_status or_throw() const; /* chime::error, if it is a failure */
 #endif
 
  private:
   chime_status value_;
 };
 
+namespace detail {
+class category final : public std::error_category {
+  const char *name() const noexcept override { return "chime"; }
+  std::string message(int status) const override { return chime_status_message(status); }
+  std::error_condition default_error_condition(int status) const noexcept override {
+    switch (status) {
+      case CHIME_ERROR_INVALID_ARGUMENT: return std::errc::invalid_argument;
+      case CHIME_ERROR_NO_MEMORY: return std::errc::not_enough_memory;
+      case CHIME_ERROR_WOULD_DEADLOCK: return std::errc::resource_deadlock_would_occur;
+      case CHIME_ERROR_BUSY: return std::errc::device_or_resource_busy;
+      case CHIME_ERROR_WRONG_THREAD: return std::errc::operation_not_permitted;
+      case CHIME_ERROR_UNSUPPORTED: return std::errc::not_supported;
+      case CHIME_ERROR_PERMISSION: return std::errc::permission_denied;
+      case CHIME_ERROR_RESOURCE: return std::errc::resource_unavailable_try_again;
+      default: return std::error_condition(status, *this);
+    }
+  }
+};
+} // namespace detail
+
+/** Of the codes of chime::error: their values are statuses; they compare with std::errc where that has the same. */
+inline const std::error_category &category() noexcept {
+  static const detail::category only;
+  return only;
+}
+
 /** A failure as an exception; what() is the status and, where there is one, the sentence on it. */
-class error : public std::runtime_error {
+class error : public std::system_error {
  public:
-  explicit error(chime_status status) : std::runtime_error(text(status)), code(status) {}
-  const chime_status code;
+  explicit error(chime_status status) : std::system_error(status, category()), text_(text(status)) {}
+  chime_status status() const noexcept { return code().value(); }
+  const char *what() const noexcept override { return text_.what(); }
 
  private:
   static std::string text(chime_status status) {
@@ -82,10 +119,11 @@ class error : public std::runtime_error {
     const char *const detail = status == CHIME_ERROR_NO_MEMORY ? "" : chime_last_error_detail();
     return text + ": " + (*detail != 0 ? detail : chime_status_message(status));
   }
+  std::runtime_error text_; /* whose copies do not throw */
 };
 
 #if defined(__cpp_exceptions)
-inline status status::or_throw() const {
+inline chime_status status::or_throw() const {
   if (failed()) throw error(value_);
   return *this;
 }
@@ -189,6 +227,41 @@ template <class D> constexpr std::int64_t nanoseconds(D duration) noexcept {
   }
 }
 
+/** A queue's own clock, whichever that is. Its points are deadlines; the queue reads it. */
+struct clock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<clock>;
+  static constexpr bool is_steady = false;
+};
+using time_point = clock::time_point;
+
+namespace detail {
+
+template <class T> struct is_deadline : std::false_type {};
+template <class D> struct is_deadline<std::chrono::time_point<clock, D>> : std::true_type {};
+
+/** Gives a deadline's nanoseconds to a function; otherwise says what a deadline is. NaN is `refused`. */
+template <class T, class R, class F> R with_deadline(T deadline, R refused, F function) noexcept {
+  static_assert(is_deadline<T>::value,
+                "chime: give a point on the queue's clock, such as queue.now() + 5s, or queue.from(...)");
+  if constexpr (is_deadline<T>::value) {
+    if (is_number(deadline.time_since_epoch())) return function(nanoseconds(deadline.time_since_epoch()));
+  } else {
+    static_cast<void>(deadline), static_cast<void>(function);
+  }
+  return refused;
+}
+
+/** a + b - c, for c of 0 or more; saturates. */
+constexpr std::int64_t moved(std::int64_t a, std::int64_t b, std::int64_t c) noexcept {
+  const std::int64_t distance = a < least + c ? least : a - c;
+  return distance > 0 && b > most - distance ? most : distance < 0 && b < least - distance ? least : b + distance;
+}
+
+} // namespace detail
+
 /** A chime_schedule, put together: chime::schedule::every(10ms).after(0ms).leeway(1ms).limit(3). */
 struct schedule : chime_schedule {
   schedule() noexcept : chime_schedule() { size = sizeof(chime_schedule); }
@@ -199,14 +272,12 @@ struct schedule : chime_schedule {
     return made;
   }
   template <class D> schedule &after(D delay) noexcept { return first_ns = nanoseconds(delay), flags = 0, *this; }
-  /** A deadline on the queue's clock, as a duration since its zero. */
-  template <class D> schedule &at(D deadline) noexcept {
-    if (!detail::is_number(deadline)) return first_ns = -1, flags = 0, *this; /* which is refused */
-    return first_ns = nanoseconds(deadline), flags = CHIME_SCHEDULE_DEADLINE, *this;
-  }
-  /** Of steady_clock for monotonic queues, of system_clock for those on the wall clock. */
-  template <class C, class D> schedule &at(std::chrono::time_point<C, D> deadline) noexcept {
-    return at(deadline.time_since_epoch());
+  /** A deadline on the queue's clock: queue.now() + 5s, queue.from(...). */
+  template <class T> schedule &at(T deadline) noexcept {
+    first_ns = -1, flags = 0; /* which is refused */
+    return detail::with_deadline<T, schedule &>(deadline, *this, [this](std::int64_t time_ns) -> schedule & {
+      return first_ns = time_ns, flags = CHIME_SCHEDULE_DEADLINE, *this;
+    });
   }
   template <class D> schedule &leeway(D most) noexcept { return leeway_ns = nanoseconds(most), *this; }
   template <class D> schedule &jitter(D most) noexcept { return jitter_ns = nanoseconds(most), *this; }
@@ -338,23 +409,19 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
   template <class D> status restart_after(D delay) const noexcept {
     return chime_timer_restart_after(id_, nanoseconds(delay));
   }
-  template <class D> status restart_until(D deadline) const noexcept {
-    if (!detail::is_number(deadline)) return chime_timer_restart_after(id_, -1);
-    return chime_timer_restart_until(id_, nanoseconds(deadline));
-  }
-  template <class C, class D> status restart_until(std::chrono::time_point<C, D> deadline) const noexcept {
-    return restart_until(deadline.time_since_epoch());
+  template <class T> status restart_until(T deadline) const noexcept {
+    return detail::with_deadline<T, status>(deadline, CHIME_ERROR_INVALID_ARGUMENT, [this](std::int64_t time_ns) {
+      return status(chime_timer_restart_until(id_, time_ns));
+    });
   }
   status reschedule(const chime_schedule &schedule) const noexcept { return chime_timer_reschedule(id_, &schedule); }
   status suspend() const noexcept { return chime_timer_suspend(id_); }
   status resume() const noexcept { return chime_timer_resume(id_); }
   template <class D> status postpone(D delay) const noexcept { return chime_timer_postpone(id_, nanoseconds(delay)); }
-  template <class D> status postpone_until(D deadline) const noexcept {
-    if (!detail::is_number(deadline)) return chime_timer_postpone(id_, -1);
-    return chime_timer_postpone_until(id_, nanoseconds(deadline));
-  }
-  template <class C, class D> status postpone_until(std::chrono::time_point<C, D> deadline) const noexcept {
-    return postpone_until(deadline.time_since_epoch());
+  template <class T> status postpone_until(T deadline) const noexcept {
+    return detail::with_deadline<T, status>(deadline, CHIME_ERROR_INVALID_ARGUMENT, [this](std::int64_t time_ns) {
+      return status(chime_timer_postpone_until(id_, time_ns));
+    });
   }
   status fire() const noexcept { return chime_timer_fire(id_); }
   status cancel() const noexcept { return chime_timer_cancel(id_); }
@@ -375,11 +442,11 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
     chime_timer_state(id_, &state);
     return state;
   }
-  /** On the queue's clock; std::chrono::nanoseconds::max() for never. */
-  std::chrono::nanoseconds next_deadline() const noexcept {
+  /** time_point::max() for never. */
+  time_point next_deadline() const noexcept {
     std::int64_t deadline = CHIME_FOREVER;
     chime_timer_next_deadline(id_, &deadline);
-    return std::chrono::nanoseconds(deadline);
+    return time_point(std::chrono::nanoseconds(deadline));
   }
   /** Until the next tick is due; 0 if it is due already, std::chrono::nanoseconds::max() for a timer that does not run. */
   std::chrono::nanoseconds remaining() const noexcept {
@@ -432,6 +499,10 @@ class queue {
    * `made` names the timer before its first tick, so the handler may use it; a timer that it named before is released
    * when this succeeds. A variable to which the result of the other form is assigned is not ready when the handler runs:
    * there the handler has `tick.timer`.
+   *
+   * The lambda lives as long as the timer. One that holds a shared_ptr to an object that holds the timer keeps both for
+   * ever, ticking or not; a weak one does not:
+   *     session->idle = queue.after(30s, [weak = std::weak_ptr(session)] { if (auto session = weak.lock()) session->end(); });
    */
   template <class F>
   status start(const chime_schedule &schedule, F &&function, timer &made, chime_timer_options options = {}) const
@@ -484,7 +555,12 @@ class queue {
       return CHIME_ERROR_INVALID_ARGUMENT;
     }
   }
-  /** Runs a function in mutual exclusion with the queue's handlers, and waits for it. */
+  /**
+   * Runs a function in mutual exclusion with the queue's handlers, and waits for it. CHIME_ERROR_UNSUPPORTED on a
+   * concurrent queue, whose handlers overlap: lock a std::mutex, in the handlers, too. Also on one that you drive (virtual,
+   * host-driven), outside its handlers: nothing of it runs unless you call advance or process, so call the function
+   * there; from another thread, async.
+   */
   template <class F> status sync(F &&function) const noexcept {
     if constexpr (detail::is_function<F>()) {
       typename std::remove_reference<F>::type *address = std::addressof(function);
@@ -515,10 +591,20 @@ class queue {
   }
 #endif
 
-  std::chrono::nanoseconds now() const noexcept {
+  time_point now() const noexcept {
     std::int64_t now = 0;
     chime_queue_now(id_, &now);
-    return std::chrono::nanoseconds(now);
+    return time_point(std::chrono::nanoseconds(now));
+  }
+  /**
+   * A point on another clock, as one on the queue's by what both read now; never before it. (A queue on the wall clock
+   * follows steps of that: time_point(t.time_since_epoch()), for a t of system_clock.)
+   */
+  template <class C, class D> time_point from(std::chrono::time_point<C, D> point) const noexcept {
+    const std::int64_t there = nanoseconds(C::now().time_since_epoch()), here = now().time_since_epoch().count();
+    const std::int64_t time_ns = nanoseconds(point.time_since_epoch());
+    return time_point(
+        std::chrono::nanoseconds(time_ns == detail::most ? time_ns : detail::moved(time_ns, here, there)));
   }
   template <class D> status advance(D duration) const noexcept {
     return chime_queue_advance(id_, nanoseconds(duration));

@@ -9,7 +9,7 @@ one() {
   standard=$1 sentence=$2 body=$3
   for compiler in $compilers; do
     errors=$(printf '#include <chime.hpp>\n%s\n' "$body" |
-      "$compiler" -std="$standard" -I"$include" -fsyntax-only -x c++ - 2>&1 | grep 'error:') || {
+      "$compiler" -std="$standard" $flags -I"$include" -fsyntax-only -x c++ - 2>&1 | grep 'error:') || {
       echo "$compiler -std=$standard compiles: $body"
       exit 1
     }
@@ -29,7 +29,7 @@ in_a_function() {
   one c++17 "$1" "using namespace std::chrono_literals; void f(chime::queue &q, chime::timer &t) { (void)q; (void)t; $2; }"
 }
 
-compilers=$* count=0
+compilers=$* count=0 flags=
 one c++11 "chime.hpp is for C++17 and later" ""
 one c++14 "chime.hpp is for C++17 and later" ""
 number="give a std::chrono duration, such as 5ms, not a number or a point in time"
@@ -52,4 +52,14 @@ in_a_function "$handler" "t = q.start(chime::schedule(), [](int) {})"
 in_a_function "$handler" "t = q.create([](std::string) {})"
 in_a_function "a function on a queue takes nothing" "q.async([](const chime_tick &) {})"
 in_a_function "a function on a queue takes nothing" "q.sync([](int) {})"
+deadline="give a point on the queue's clock, such as queue.now() + 5s, or queue.from(...)"
+in_a_function "$deadline" "(void)t.restart_until(5s)"
+in_a_function "$deadline" "(void)t.postpone_until(5)"
+in_a_function "$deadline" "(void)t.restart_until(std::chrono::steady_clock::now())"
+in_a_function "$deadline" "chime::schedule().at(std::chrono::system_clock::now())"
+in_a_function "$deadline" "chime::schedule().at(5s)"
+in_a_function "deleted function" "if (t.cancel()) return"
+in_a_function "deleted function" "bool ok = !q.once(5ms, [] {}); (void)ok"
+flags="-Werror=unused-result -Werror=unused-value"
+in_a_function "nodiscard" "t.postpone(5ms)"
 echo "ok chime.hpp refuses: $count errors, each one sentence"

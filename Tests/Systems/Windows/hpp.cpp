@@ -13,7 +13,7 @@ int main() {
     chime::queue queue(CHIME_QUEUE_HOST);
     chime::timer timer = queue.every(1ms, [&] { ticks++; });
     while (ticks < 3 && WaitForSingleObject(reinterpret_cast<HANDLE>(queue.fd()), 30000) == WAIT_OBJECT_0)
-      queue.process();
+      queue.process().or_throw();
   }
   if (ticks < 3) return 1;
   std::puts("ok hpp");
