@@ -3,11 +3,11 @@
     import chime_timers as chime
 
     with chime.Queue(label="sessions") as queue:
-        idle = queue.after(30 * chime.SECOND, lambda tick: print("idle"))
-        idle.postpone(30 * chime.SECOND)  # at each sign of life
+        idle = queue.after(30, lambda tick: print("idle"))
+        idle.postpone(30)  # at each sign of life
 
-Durations are nanoseconds, or timedeltas. Chime owns a function from the call that takes it until it lets go of it, once,
-after the last call. `chime_timers.aio` is for asyncio, `chime_timers.c` has what the classes do not.
+Durations are seconds, or timedeltas; what ends in `_ns` is an int of nanoseconds. Chime has a function from the call that takes
+it until its timer is at rest. `chime_timers.aio` is for asyncio, `chime_timers.c` has what the classes do not.
 """
 
 import ctypes as _ctypes
@@ -21,17 +21,18 @@ from .functions import on_main_thread as _on_main_thread
 from .queues import Handler, Queue
 from .queues import forget_all as _forget_all
 from .timers import Timer
-from .values import (FOREVER, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Clock, Duration, Error, MissedPolicy,
-                     Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, outcome)
-from .values import nanoseconds as _nanoseconds
+from .values import (FOREVER, FOREVER_NS, Clock, Closed, Duration, Error, Forked, InvalidArgument, LimitReached,
+                     MissedPolicy, Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo,
+                     Unsupported, WouldDeadlock, outcome)
+from .values import instant as _instant
 from .values import text_in_c as _text_in_c
 
 __version__ = "0.9.0"
 __all__ = [
-    "FOREVER", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND", "Clock", "Duration", "Error", "Handler",
-    "MissedPolicy", "Outcome", "Queue", "QueueKind", "QueueStats", "ResumePolicy", "Schedule", "State", "Tick",
-    "TickKind", "Timer", "TimerInfo", "c", "library_version", "memory_used", "now_ns", "reinitialize", "sleep_until",
-    "trace_to_file",
+    "FOREVER", "FOREVER_NS", "Clock", "Closed", "Duration", "Error", "Forked", "Handler", "InvalidArgument", "LimitReached",
+    "MissedPolicy", "Outcome", "Queue", "QueueKind", "QueueStats", "ResumePolicy", "Schedule", "State", "Tick", "TickKind",
+    "Timer", "TimerInfo", "Unsupported", "WouldDeadlock", "c", "library_version", "memory_used", "now_ns", "reinitialize",
+    "sleep_until_ns", "trace_to_file",
 ]
 
 
@@ -48,10 +49,10 @@ def now_ns(clock: Clock = Clock.MONOTONIC) -> int:
     return value.value
 
 
-def sleep_until(deadline_ns: int, clock: Clock = Clock.MONOTONIC) -> None:
+def sleep_until_ns(deadline_ns: int, clock: Clock = Clock.MONOTONIC) -> None:
     """Puts this thread to sleep until a point on a clock of the system. Other threads of Python go on. What the handler of
     a signal raises ends the sleep; on the main thread signals are handled a tenth of a second later at most."""
-    deadline = _nanoseconds(deadline_ns, "deadline_ns")
+    deadline = _instant(deadline_ns, "deadline_ns")
     if not _on_main_thread():
         outcome(c.sleep_until(clock, deadline))
         return

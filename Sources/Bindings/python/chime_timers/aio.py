@@ -6,14 +6,12 @@ thread. The loop has to have `add_reader`, as asyncio's have on Linux and macOS.
 
 import asyncio
 import dataclasses
-import math
 import warnings
-from datetime import timedelta
-from typing import AsyncIterator, Callable, Optional, Set, Union
+from typing import AsyncGenerator, Callable, Optional, Set
 
 from . import c
 from .queues import Queue
-from .values import FOREVER, SECOND, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+from .values import FOREVER_NS, Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
 
 
 class _LoopQueue(Queue):
@@ -92,10 +90,10 @@ class Timers:
         for changed in list(self._iterators):
             _set(changed)
 
-    async def sleep_until(self, deadline_ns: int) -> int:
-        """Sleeps until a deadline on the queue's clock (time.monotonic_ns); by how many nanoseconds it was late. A task
-        that is cancelled takes its timer with it. Closing cancels the sleeper."""
-        schedule = Schedule(first=deadline_ns, deadline=True)
+    async def sleep_until_ns(self, deadline_ns: int) -> float:
+        """Sleeps until a deadline on the queue's clock (time.monotonic_ns); by how many seconds it was late. A task that is
+        cancelled takes its timer with it. Closing cancels the sleeper."""
+        schedule = Schedule(deadline_ns=deadline_ns)
         self._check_open()
         done: "asyncio.Future[int]" = self.loop.create_future()
         self._sleepers.add(done)
@@ -106,24 +104,17 @@ class Timers:
 
         try:
             with self.queue.start(schedule, on_tick):
-                return await done
+                return await done / 1e9
         finally:
             self._sleepers.discard(done)
 
-    async def sleep(self, delay: Union[float, timedelta]) -> int:
-        """Sleeps for a time in seconds, as asyncio.sleep does, or a timedelta; by how many nanoseconds it was late. Closing
-        cancels the sleeper."""
-        if isinstance(delay, timedelta):
-            duration = nanoseconds(delay)
-        elif not isinstance(delay, (int, float)):
-            raise TypeError(f"delay must be a float of seconds or a timedelta, not {type(delay).__name__}")
-        elif math.isnan(delay):
-            raise ValueError("delay must not be NaN")
-        else:
-            duration = FOREVER if delay >= FOREVER // SECOND else math.ceil(max(0, delay) * SECOND)
-        return await self.sleep_until(min(self.queue.now_ns + max(0, duration), FOREVER) if self.queue.id else 0)
+    async def sleep(self, delay: Duration) -> float:
+        """Sleeps, as asyncio.sleep does; by how many seconds it was late. Closing cancels the sleeper."""
+        duration = max(0, nanoseconds(delay, "delay"))
+        self._check_open()
+        return await self.sleep_until_ns(min(self.queue.now_ns + duration, FOREVER_NS))
 
-    async def ticks(self, schedule: Schedule) -> AsyncIterator[Tick]:
+    async def ticks(self, schedule: Schedule) -> AsyncGenerator[Tick, None]:
         """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks
         that come while the body of the loop is busy are one tick, whose `missed` counts them: its
         `sequence` is the last one's."""

@@ -11,6 +11,7 @@ for the GIL.
 """
 
 import ctypes
+import importlib
 import os
 import select
 import sys
@@ -31,6 +32,19 @@ def _path() -> str:
     return beside if os.path.exists(beside) else file
 
 
+def _refuse_sub_interpreters() -> None:
+    for name in "_interpreters", "_xxsubinterpreters":
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("chime_timers works in the main interpreter only, because ctypes calls functions back in that one:"
+                              " use it there, or in a process of its own")
+        return
+
+
+_refuse_sub_interpreters()
 library = ctypes.CDLL(_path())
 
 OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = range(5)

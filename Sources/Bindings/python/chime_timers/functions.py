@@ -1,52 +1,128 @@
 """The functions that Chime has, and the calls in which they run.
 
 Chime owns a function from the call that takes it until it lets go of it. What a function raises goes where its user can
-see it: an Exception is reported, and the timer goes on; KeyboardInterrupt, SystemExit and the like end the call that runs
-the function, or one that waits for it, and are raised from there.
+see it: an Exception is reported, and the timer goes on; KeyboardInterrupt, SystemExit and the like, and whatever the handler
+of a signal raises, end the call that runs the function, or one that waits for it, and are raised from there.
 
-Python handles signals on its main thread, between two of its own instructions. So there a call that waits does it in
-slices (SLICE), or in Python.
+Python handles signals on its main thread, between any two of its own instructions. So there a call that waits does it in
+slices (SLICE), or in Python; what changes hands does so inside one instruction (`step`); and what has to be undone is undone
+twice, because a signal may be handled in a `finally`, too.
 """
 
 import ctypes
 import inspect
 import itertools
 import queue
+import signal
 import sys
 import threading
 import time
+import types
 import weakref
-from ctypes import ArgumentError
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import c
-from .values import FOREVER, Error, Tick, TickKind
+from .values import FOREVER_NS, Error, State, Tick, TickKind
 
 SLICE = 100_000_000
 """Nanoseconds that the main thread waits in C before Python looks for signals."""
+
+
+class Owner(weakref.ref):  # type: ignore[type-arg]
+    """A queue or a timer, weakly, and its id. When it is collected this waits in `collected` for `release_collected`: by then
+    `__del__` has released the id, unless the handler of a signal has raised there. ctypes takes it for the id."""
+
+    __slots__ = ("_as_parameter_", "release")
+
+    def __new__(cls, owner: Any, id: Any, release: Any) -> "Owner":
+        return super().__new__(cls, owner, collected.append)  # type: ignore[arg-type]
+
+    def __init__(self, owner: Any, id: Any, release: Any) -> None:
+        super().__init__(owner, collected.append)  # type: ignore[call-arg]
+        self._as_parameter_, self.release = id, release
+
+
+collected: Deque[Owner] = deque()
+
+
+def release_collected() -> None:
+    """Takes up what `__del__` may have left. An id that was released is stale, and stays it: twice does nothing."""
+    while collected:
+        try:
+            owner = collected[0]
+            owner.release(owner)
+            collected.remove(owner)
+        except (IndexError, ValueError):  # another thread did so
+            pass
 
 
 class Life:
     """A queue as its functions know it. The queue has one reference and each function another one, so it goes when Chime
     has let go of the last function of a queue that has ended."""
 
-    __slots__ = ("report", "silent", "waiting", "__weakref__")
+    __slots__ = ("report", "owner", "silent", "waiting", "unsettled", "__weakref__")
 
-    def __init__(self) -> None:
+    def __init__(self, owner: Optional[Owner] = None) -> None:
         self.report: Callable[[BaseException, object], None] = report
-        self.silent = False  # collected: a cancel handler would run wherever the collector does
-        self.waiting: List["Call"] = []  # calls that wait for handlers of the queue
+        self.owner = owner  # of a queue whose handlers run inside calls: none runs inside the collector's
+        self.silent = False
+        self.waiting: "List[weakref.ReferenceType[Call]]" = []  # calls that wait for handlers of the queue
+        self.unsettled = False  # a call has been interrupted: see `settle_all`
 
 
 class Function:
     """A function that Chime has."""
 
-    __slots__ = ("function", "life", "busy", "silent", "waiters", "__weakref__")
+    __slots__ = ("function", "life", "owner", "last", "busy", "silent", "waiters", "__weakref__")
 
-    def __init__(self, function: Callable[..., object], life: Life) -> None:
-        self.function, self.life = function, life
-        self.busy = self.silent = False
+    def __init__(self, function: Callable[..., object], life: Life, owner: Optional[Owner] = None,
+                 cancelled: bool = False) -> None:
+        # None while its timer is at rest: then the Timer alone has it, so that Python's collector sees what holds what.
+        self.function: Optional[Callable[..., object]] = function
+        self.life, self.owner = life, owner
+        self.last = cancelled  # a CANCELLED tick comes after the timer is at rest, and needs the function
+        self.silent = False  # CANCELLED ticks are not its business
+        self.busy = False
         self.waiters: List["queue.SimpleQueue[None]"] = []  # told when the function returns
+
+    def called(self) -> Optional[Callable[..., object]]:
+        """What to call; None: the Timer that had it has been collected."""
+        function = self.function
+        if function is None and self.owner is not None:
+            timer = self.owner()
+            function = None if timer is None else timer._function
+        return function
+
+    def is_told_of(self, kind: int) -> bool:
+        if kind != TickKind.CANCELLED:
+            return True
+        if self.silent or self.life.silent:
+            return False
+        queue = self.life.owner
+        return queue is None or queue() is not None and (self.owner is None or self.owner() is not None)
+
+    def settle(self, id: Any, function: Callable[..., object], kind: int = TickKind.DUE) -> None:
+        """Holds the function if the timer runs, and only then. Whoever may have changed the timer's state calls it
+        afterwards: of two that do so at the same time, the one that writes last reads the state once more. kind: of the tick
+        that has ended."""
+        state = ctypes.c_int32()
+        while c.timer_state(id, state) == c.OK:
+            runs = state.value in (State.RUNNING, State.SUSPENDED)
+            if runs == (self.function is not None):
+                return
+            if state.value == State.CANCELLED and self.last and kind != TickKind.CANCELLED:
+                return
+            self.function = function if runs else None
+
+
+def settle_all(life: Life) -> None:
+    """After an interrupted call, of whose ticks one may not have got as far as its own `settle`."""
+    for function in list(functions.values()):
+        timer = None if function.life is not life or function.owner is None else function.owner()
+        if timer is not None and not function.busy:
+            function.settle(timer._cell, timer._function, TickKind.CANCELLED)
+    life.unsettled = False
 
 
 # By the number that Chime has for a context. The finalizer, which Chime calls once, after the last call, is dict.pop
@@ -58,12 +134,13 @@ _numbers: Iterator[int] = itertools.count(1)
 class Call:
     """A call in C in which functions run, or which waits for them, and what they raised to end it."""
 
-    __slots__ = ("halt", "raised", "number", "wake")
+    __slots__ = ("halt", "raised", "number", "wake", "answers", "__weakref__")
 
     def __init__(self, halt: Optional[Callable[[], object]] = None, number: int = 0) -> None:
         self.halt = halt  # makes the call end early
         self.number = number  # of the one function that it waits for; 0: any of the queue's
         self.raised: List[BaseException] = []
+        self.answers: List[int] = []  # what C has answered, even where the call has been interrupted
         self.wake: Optional["queue.SimpleQueue[None]"] = None
 
     def take(self, error: BaseException) -> None:
@@ -97,21 +174,60 @@ def on_main_thread() -> bool:
     return threading.get_ident() == threading.main_thread().ident
 
 
-def calling(call: Call, function: Any, *arguments: Any) -> int:
-    """Calls C. What functions raise on this thread meanwhile, to end it, is the call's."""
-    stack, hooked = _calls.stack, False
-    depth, before = len(stack), sys.unraisablehook
+def step(answers: List[int], function: Any, arguments: Tuple[Any, ...]) -> None:
+    """Calls C and keeps its answer, in one instruction of Python's: no signal is handled in between."""
+    answers.extend(itertools.starmap(function, (arguments,)))
+
+
+def calling(call: Call, function: Any, *arguments: Any, life: Optional[Life] = None) -> int:
+    """Calls C. What functions raise on this thread meanwhile, to end it, is the call's. life: of the queue whose functions
+    it may run."""
+    stack, before = _calls.stack, sys.unraisablehook
+    depth, main = len(stack), on_main_thread()
+    release_collected()
     try:
-        stack.append(call)
-        if on_main_thread() and not isinstance(before, _Unraisable):
-            hooked = True
-            sys.unraisablehook = _Unraisable(before)
-        status: int = function(*arguments)
-        return status
+        try:
+            stack.append(call)
+            if main and not isinstance(before, _Unraisable):
+                sys.unraisablehook = _Unraisable(before)
+            if life is not None and main:
+                if life.unsettled:
+                    settle_all(life)
+                life.unsettled = True
+            step(call.answers, function, arguments)
+            if life is not None and main and not call.raised:
+                life.unsettled = False
+            return call.answers[-1]
+        finally:
+            _called(stack, depth, before)
     finally:
-        del stack[depth:]
-        if hooked and isinstance(sys.unraisablehook, _Unraisable):
-            sys.unraisablehook = before
+        _called(stack, depth, before)
+        if life is not None and main and life.unsettled:
+            settle_all(life)
+
+
+def _called(stack: List[Call], depth: int, before: Any) -> None:
+    del stack[depth:]
+    hook = sys.unraisablehook
+    if isinstance(hook, _Unraisable) and hook.before is before:
+        sys.unraisablehook = before
+
+
+def by_a_signal(error: BaseException) -> bool:
+    """Whether the handler of a signal has raised it: a function in the traceback has as arguments the number of a signal and,
+    behind that, a frame further out, which the signal has interrupted."""
+    trace, outer = error.__traceback__, set()
+    while trace is not None:
+        frame, code = trace.tb_frame, trace.tb_frame.f_code
+        values = [frame.f_locals.get(name) for name in code.co_varnames[:code.co_argcount]]
+        if code.co_flags & inspect.CO_VARARGS:
+            values.extend(frame.f_locals.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount]) or ())
+        for number, interrupted in zip(values, values[1:]):
+            if isinstance(interrupted, types.FrameType) and interrupted in outer and isinstance(number, int):
+                return number in signal.valid_signals() and callable(signal.getsignal(number))
+        outer.add(frame)
+        trace = trace.tb_next
+    return False
 
 
 class _Unraisable:
@@ -124,11 +240,13 @@ class _Unraisable:
     def __call__(self, unraisable: Any) -> None:
         kind = unraisable.exc_type
         # From Python 3.13 on the function is named in the message only.
-        if not _calls.stack or issubclass(kind, Exception) or "ctypes callback" not in (unraisable.err_msg or ""):
+        error = unraisable.exc_value if unraisable.exc_value is not None else kind()
+        if not _calls.stack or "ctypes callback" not in (unraisable.err_msg or "") or (
+                isinstance(error, Exception) and not by_a_signal(error)):
             self.before(unraisable)
             return
         try:
-            caught(None, unraisable.exc_value if unraisable.exc_value is not None else kind())
+            caught(None, error)
         except BaseException as another:  # of the next signal
             caught(None, another)
 
@@ -154,58 +272,65 @@ def report(error: BaseException, function: object) -> None:
     _REPORTING(_Raiser(error, function))()
 
 
-def caught(function: Optional[Function], error: BaseException) -> None:
+def caught(function: Optional[Function], error: BaseException, called: object = None) -> None:
     """Hands over what a function raised."""
-    if not isinstance(error, Exception):
+    if not isinstance(error, Exception) or on_main_thread() and by_a_signal(error):
         if _calls.stack:
             _calls.stack[-1].take(error)
             return
         if function is not None:
-            for call in list(function.life.waiting):
-                if call.number == 0 or functions.get(call.number) is function:
+            for waiting in list(function.life.waiting):
+                call = waiting()
+                if call is not None and (call.number == 0 or functions.get(call.number) is function):
                     call.take(error)
                     return
-    if function is None:
-        report(error, None)
-        return
-    target, tell = function.function, function.life.report
+    tell = report if function is None else function.life.report
     function = None  # who keeps the error keeps this frame
-    tell(error, target)
+    tell(error, called)
 
 
 def _tick(tick: Any, context: int) -> None:
-    function = None
+    function = called = None
+    depth = len(_calls.stack)
     try:
         function = functions[context]
         at = tick[0]
-        if at.kind != TickKind.CANCELLED or not (function.silent or function.life.silent):
+        called = function.called()
+        if called is not None and function.is_told_of(at.kind):
             function.busy = True
-            result = function.function(Tick(
+            result = called(Tick(
                 at.timer, TickKind(at.kind), at.sequence, at.missed, at.scheduled_ns, at.actual_ns, at.generation,
                 at.target or 0))
             if result is not None:
                 _refuse_coroutine(result)
     except BaseException as error:
-        caught(function, error)
+        del _calls.stack[depth:]  # of a call in the function that was interrupted
+        caught(function, error, called)
     finally:
         if function is not None:
             function.busy = False
             for waiter in function.waiters:
                 waiter.put(None)
-            function = None  # a traceback may keep this frame
+            if called is not None and function.owner is not None:
+                function.settle(at.timer, called, at.kind)
+            function = called = None  # a traceback may keep this frame
 
 
 def _function(context: int) -> None:
-    function = None
+    function = called = None
+    depth = len(_calls.stack)
     try:
         function = functions[context]
-        result = function.function()
+        called = function.function
+        assert called is not None
+        result = called()
         if result is not None:
             _refuse_coroutine(result)
     except BaseException as error:
-        caught(function, error)
+        del _calls.stack[depth:]
+        caught(function, error, called)
     finally:
-        function = None
+        function = called = None
 
 
 on_tick: Any = c.HANDLER(_tick)
@@ -234,24 +359,32 @@ def checked(function: Callable[..., object], name: str = "function") -> None:
             raise TypeError(f"{name} must not be a generator function, because nothing would iterate over it")
 
 
-def passed(function: Callable[..., object], life: Life, make: Callable[[int], int], id: Any = None) -> int:
-    """Passes a function to Chime, which has it from then on if `make`, given its number, succeeds. id: where `make` puts
-    a timer's. `make` only calls C: its arguments have the right types."""
+def passed(function: Function, make: Any, arguments: Callable[[int], Tuple[Any, ...]]) -> int:
+    """Passes a function to Chime, which has it from then on if `make` succeeds; its number, which is one of the arguments."""
+    answers: List[int] = []
     number = next(_numbers)
-    functions[number] = Function(function, life)
+    release_collected()
     try:
-        status = make(number)
-    except BaseException as error:
-        if isinstance(error, (TypeError, ArgumentError)):  # C has not been called
+        functions[number] = function
+        step(answers, make, arguments(number))
+        if answers[0] < 0:
+            raise Error(answers[0])
+        return number
+    except BaseException:
+        if not answers or answers[0] < 0:  # it stays the caller's
             functions.pop(number, None)
-        elif id is not None and id.value:  # a signal was handled when C had returned: the caller gets no timer
-            c.timer_release(id.value)
         raise
-    if status < 0:  # it stays the caller's
-        refused = Error(status)
-        functions.pop(number, None)
-        raise refused
-    return number
+
+
+def waits(waiting: "List[weakref.ReferenceType[Call]]", call: Call) -> None:
+    """What functions raise to end the program ends this call, until `waits_no_more`, or until it is collected."""
+    waiting.append(weakref.ref(call, waiting.remove))
+
+
+def waits_no_more(waiting: "List[weakref.ReferenceType[Call]]", call: Call) -> None:
+    for other in list(waiting):
+        if other() is call and other in waiting:
+            waiting.remove(other)
 
 
 def left(deadline: Optional[float]) -> Optional[float]:
@@ -261,7 +394,7 @@ def left(deadline: Optional[float]) -> Optional[float]:
 
 def deadline_after(nanoseconds: int) -> Optional[float]:
     """On time.monotonic; None: never."""
-    return None if nanoseconds == FOREVER else time.monotonic() + nanoseconds / 1e9
+    return None if nanoseconds == FOREVER_NS else time.monotonic() + nanoseconds / 1e9
 
 
 def slices(nanoseconds: int) -> Iterator[int]:
@@ -269,7 +402,7 @@ def slices(nanoseconds: int) -> Iterator[int]:
     if not on_main_thread() or nanoseconds <= SLICE:
         yield nanoseconds
         return
-    deadline = None if nanoseconds == FOREVER else time.monotonic_ns() + nanoseconds
+    deadline = None if nanoseconds == FOREVER_NS else time.monotonic_ns() + nanoseconds
     while True:
         rest = SLICE if deadline is None else deadline - time.monotonic_ns()
         yield max(0, min(rest, SLICE))

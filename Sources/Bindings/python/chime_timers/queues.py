@@ -7,19 +7,19 @@ import threading
 import time
 import warnings
 import weakref
-from typing import AbstractSet, Any, Callable, Generic, List, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Generic, List, NoReturn, Optional, Set, Tuple, TypeVar
 
 from . import c
-from .functions import (SLICE, Call, Life, calling, checked, deadline_after, no_handler, on_finalize, on_function,
-                        on_main_thread, on_tick, passed, slices, until_gone, woken)
+from .functions import (SLICE, Call, Function, Life, Owner, calling, checked, collected, deadline_after, no_handler, on_finalize,
+                        on_function, on_main_thread, on_tick, passed, release_collected, slices, until_gone, waits,
+                        waits_no_more, woken)
 from .timers import Timer, schedule_in_c
-from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, nanoseconds, number_in,
-                     outcome, read, text, text_in_c)
+from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
+                     number_in, outcome, read, text, text_in_c)
 
-Unused = Union[None, float, str, bytes, Sequence[Any], Mapping[Any, Any], AbstractSet[Any], Timer, "Queue"]
-"""What a function may return, which nobody looks at. Not a coroutine."""
-Handler = Callable[[Tick], Unused]
-"""What a timer calls. Not an `async def`: nothing would await it (chime_timers.aio is for those)."""
+Handler = Callable[[Tick], object]
+"""What a timer calls. What it returns is dropped. An `async def` is a TypeError: nothing would await it
+(chime_timers.aio is for those)."""
 Result = TypeVar("Result")
 
 
@@ -28,17 +28,21 @@ class Queue:
     CPython frees functions, which a timer must not call any more. With its last reference (timers have one each) it is
     released, and nothing waits for its handlers; if timers that nobody holds are running then, that is a ResourceWarning.
 
+    A duration is a number of seconds or a timedelta. What ends in `_ns` is an int of nanoseconds: points in time, and what
+    Chime has measured.
+
     An Exception that a handler raises is reported by sys.unraisablehook, and the timer goes on. KeyboardInterrupt,
     SystemExit and other exceptions that are no Exception end the call in which the handler runs (`run`, `process`,
     `advance`, `sync`, a release), or else one that waits for it (`shutdown`, `cancel_and_wait`, `release_and_wait`), and are
     raised from that; if there is none, they are reported like the others.
 
     Signals, Ctrl-C among them, are handled while the main thread waits in one of these calls: a tenth of a second later at
-    most. What the signal's handler raises ends the call.
+    most. What the signal's handler raises, an Exception included, ends the call, also where it interrupts a timer's handler
+    that runs inside.
     """
 
-    _alive: "weakref.WeakSet[Queue]" = weakref.WeakSet()
-    id: int = 0
+    _alive: Set[Owner] = set()
+    _cell = ctypes.c_uint64()  # the id; C writes it when it makes the queue
     _kind = QueueKind.SERIAL
     _label: Optional[str] = None
     _life: Optional[Life] = None
@@ -66,16 +70,26 @@ class Queue:
         flags = (honour_leeway and c.QUEUE_HONOUR_LEEWAY) | (bound and c.QUEUE_BOUND) | (records and c.QUEUE_RECORDS)
         options = c.QueueOptions(
             flags=flags, label=text_in_c(label, "label"), qos=number_in(qos, "qos", 2**31), clock=clock or 0,
-            timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=nanoseconds(start_ns, "start_ns"),
+            timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=instant(start_ns, "start_ns"),
             affinity=number_in(affinity, "affinity", 2**64),
             realtime_priority=number_in(realtime_priority, "realtime_priority", 2**31),
             seed=number_in(seed, "seed", 2**64))
-        self._kind, self._label, self._life = kind, label, Life()
-        self._calls_back = kind in (QueueKind.HOST, QueueKind.VIRTUAL)  # a release, inside the call
+        release_collected()
+        for owner in list(Queue._alive):
+            if owner() is None:
+                Queue._alive.discard(owner)
+        self._kind, self._label, self._cell = kind, label, ctypes.c_uint64()
+        owner = Owner(self, self._cell, c.queue_release)
+        self._life = Life(owner if kind in (QueueKind.HOST, QueueKind.VIRTUAL) else None)  # a release calls back there
         self._waiting = self._life.waiting
         self._stopped, self._stopping = threading.RLock(), False
-        self.id = read(c.queue_create, kind, options)
-        Queue._alive.add(self)
+        Queue._alive.add(owner)
+        outcome(c.queue_create(kind, options, self._cell))
+
+    @property
+    def id(self) -> int:
+        """The chime_queue_t; 0: closed."""
+        return self._cell.value
 
     def __repr__(self) -> str:
         label = "" if self._label is None else f" {self._label!r}"
@@ -90,23 +104,32 @@ class Queue:
         """
         limit = nanoseconds(timeout, "timeout")
         if limit < 0 and self.id:
-            return outcome(c.queue_shutdown(self.id, limit))  # its sentence; nothing is released
-        id, life = self.__dict__.pop("id", 0), self._life
-        if not id or life is None:
+            return outcome(c.queue_shutdown(self._cell, limit))  # its sentence; nothing is released
+        if not self.id:
             return Outcome.OK
         call, deadline = Call(), deadline_after(limit)
         wake: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
-        kept, self._life, life = weakref.ref(life, wake.put), None, None
-        self._ending()
-        self._waiting.append(call)
+        kept = None if self._life is None else weakref.ref(self._life, wake.put)
         try:
-            status = calling(call, c.queue_shutdown, id, next(slices(limit)))
-            if status == c.TIMED_OUT and limit > SLICE and on_main_thread():
-                status = c.OK if until_gone(kept, wake, call, deadline) else c.TIMED_OUT
+            self._ending()
+            waits(self._waiting, call)
+            calling(call, c.queue_shutdown, self._cell, next(slices(limit)))
+            self._life = None
+            if call.answers[-1] == c.TIMED_OUT and kept is not None and limit > SLICE and on_main_thread():
+                if until_gone(kept, wake, call, deadline):
+                    call.answers.append(c.OK)
         finally:
-            self._waiting.remove(call)
+            self._has_ended(call)
+            waits_no_more(self._waiting, call)
         call.finish()
-        return Outcome.OK if status == c.ERROR_INVALID_HANDLE else outcome(status)
+        status = call.answers[-1]
+        # It had ended before: a shutdown was interrupted when C had returned.
+        return Outcome.OK if status in (c.IGNORED, c.ERROR_INVALID_HANDLE) else outcome(status)
+
+    def _has_ended(self, call: Call) -> None:
+        """After C has been asked to end the queue; an interrupt before that changes nothing."""
+        if call.answers and call.answers[-1] != c.ERROR_FORKED:
+            self._cell.value, self._life = 0, None
 
     close = shutdown
 
@@ -115,14 +138,15 @@ class Queue:
 
     def __del__(self) -> None:
         # Nothing here waits, and no handler is called on this thread: the collector calls it anywhere.
-        id, life = self.__dict__.pop("id", 0), self._life
+        id, life = self._cell.value, self._life
         if not id:
             return
         stats = c.QueueStats()
         running = stats.running if c.queue_get_stats(id, stats) == c.OK else 0
-        if life is not None and self._calls_back:
+        if life is not None and life.owner is not None:
             life.silent = True
         c.queue_release(id)
+        self._cell.value = 0
         if running:
             warnings.warn(f"a {self._kind.name} queue was collected with {running} running timers, which tick no more",
                           ResourceWarning, source=self)
@@ -165,24 +189,35 @@ class Queue:
     def _make(self, make: Any, schedule: Optional[Schedule], function: Handler, label: Optional[str], armed: bool,
                cancelled: bool, background: bool, target: int) -> Timer:
         checked(function)
-        id, life, flags = ctypes.c_uint64(), self._living(), c.TIMER_BACKGROUND if background else 0
         options = c.TimerOptions(
-            flags=flags, handler=on_tick, registration_handler=on_tick if armed else no_handler,
-            cancel_handler=on_tick if cancelled else no_handler, finalizer=on_finalize, label=text_in_c(label, "label"),
-            target=number_in(target, "target", 2**64))
-        arguments = (options,) if schedule is None else (options, schedule_in_c(schedule))
+            flags=c.TIMER_BACKGROUND if background else 0, handler=on_tick,
+            registration_handler=on_tick if armed else no_handler,
+            cancel_handler=on_tick if cancelled or target else no_handler,  # a target that goes cancels its timers
+            finalizer=on_finalize, label=text_in_c(label, "label"), target=number_in(target, "target", 2**64))
+        settings = (options,) if schedule is None else (options, schedule_in_c(schedule))
 
-        def call(number: int) -> int:
+        def arguments(timer: Timer, number: int) -> Tuple[Any, ...]:
             options.context = number
-            status: int = make(self.id, *arguments, id)
-            return status
+            return (self._cell, *settings, timer._cell)
 
-        return self._timer(id, passed(function, life, call, id))
+        return self._timer(function, make, arguments, cancelled, bool(target))
 
-    def _timer(self, id: Any, number: int) -> Timer:
-        timer = Timer(id.value, self)
-        timer._number = number
-        return timer
+    def _timer(self, function: Handler, make: Any, arguments: Callable[[Timer, int], Tuple[Any, ...]],
+               cancelled: bool = False, target: bool = False) -> Timer:
+        """The timer is there before C makes it, and has its id the moment that C has: whatever interrupts this, somebody
+        has it, or nobody, and then it is released."""
+        timer = Timer(0, self)
+        timer._function = function
+        kept = Function(function, self._living(), Owner(timer, timer._cell, c.timer_release), cancelled or target)
+        kept.silent = target and not cancelled
+        try:
+            timer._number = passed(kept, make, lambda number: arguments(timer, number))
+            if make is c.timer_create:
+                kept.settle(timer._cell, function)
+            return timer
+        except BaseException:
+            timer.release()
+            raise
 
     def _living(self) -> Life:
         """Of a queue that has ended, one that it will refuse."""
@@ -191,37 +226,37 @@ class Queue:
     def after(self, delay: Duration, function: Handler) -> Timer:
         """Calls function(tick) once. Keep the timer: it is released with its last reference."""
         checked(function)
-        id, first = ctypes.c_uint64(), nanoseconds(delay, "delay")
-        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_after(
-            self.id, first, on_tick, number, on_finalize, id)), id))
+        first = nanoseconds(delay, "delay")
+        return self._timer(function, c.timer_after, lambda timer, number: (
+            self._cell, first, on_tick, number, on_finalize, timer._cell))
 
     def every(self, interval: Duration, function: Handler, *, first: Optional[Duration] = None) -> Timer:
         """Calls function(tick) again and again, for the first time after `first`, or one interval from now."""
         checked(function)
-        id, period = ctypes.c_uint64(), nanoseconds(interval, "interval")
+        period = nanoseconds(interval, "interval")
         delay = period if first is None else nanoseconds(first, "first")
         if delay != period and period > 0:
-            return self.start(Schedule(first=delay, interval=period), function)
-        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_every(
-            self.id, period, on_tick, number, on_finalize, id)), id))
+            return self.start(Schedule(first=0 if first is None else first, interval=interval), function)
+        return self._timer(function, c.timer_every, lambda timer, number: (
+            self._cell, period, on_tick, number, on_finalize, timer._cell))
 
     def once(self, delay: Duration, function: Handler) -> None:
         """Calls function(tick) once. Nobody holds the timer."""
         checked(function)
         first = nanoseconds(delay, "delay")
-        passed(function, self._living(), lambda number: int(c.timer_after(
-            self.id, first, on_tick, number, on_finalize, None)))
+        passed(Function(function, self._living()), c.timer_after, lambda number: (
+            self._cell, first, on_tick, number, on_finalize, None))
 
     # Functions
 
-    def run_soon(self, function: Callable[[], Unused]) -> None:
+    def run_soon(self, function: Callable[[], object]) -> None:
         """Calls the function on the queue as soon as possible."""
         checked(function)
         self._run_soon(function)
 
     def _run_soon(self, function: Callable[[], object]) -> int:
-        return passed(function, self._living(), lambda number: int(c.queue_async(
-            self.id, on_function, number, on_finalize)))
+        return passed(Function(function, self._living()), c.queue_async, lambda number: (
+            self._cell, on_function, number, on_finalize))
 
     def sync(self, function: Callable[[], Result], timeout: Duration = FOREVER) -> Result:
         """Calls the function in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a lock.
@@ -248,6 +283,11 @@ class Queue:
         finally:
             sync.claim()  # from here on it does not start
         call.finish()
+        if status == c.ERROR_UNSUPPORTED:
+            raise Error(status, "a CONCURRENT queue is no lock, because its handlers may overlap: use a SERIAL queue"
+                        if self._kind is QueueKind.CONCURRENT else
+                        f"a {self._kind.name} queue has no thread that could run it: whoever calls its run(), process() or"
+                        " advance() calls the function instead, between two of those calls; other threads give it to run_soon()")
         if outcome(status) is Outcome.TIMED_OUT:
             raise TimeoutError("the queue was busy until the timeout ended")
         return sync.result()
@@ -257,36 +297,38 @@ class Queue:
     @property
     def now_ns(self) -> int:
         """On the queue's clock."""
-        return read(c.queue_now, self.id)
+        return read(c.queue_now, self._cell)
 
     def advance(self, duration: Duration) -> None:
         """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call. Where a handler raises
         what is no Exception (KeyboardInterrupt), time stands."""
         brakes: List[Timer] = []
-        distance, call = nanoseconds(duration, "duration"), Call(halt=lambda: brakes.append(self._brake()))
-        status = calling(call, c.queue_advance, self.id, distance)
-        for brake in brakes:
-            brake.release()
+        distance, call = nanoseconds(duration, "duration"), Call(halt=lambda: self._brake(brakes))
+        try:
+            status = calling(call, c.queue_advance, self._cell, distance, life=self._life)
+        finally:
+            for brake in brakes:
+                brake.release()
         call.finish()
         outcome(status)
 
-    def _brake(self) -> Timer:
+    def _brake(self, brakes: List[Timer]) -> None:
         """Makes `advance` end where it is: it gives up at an instant that does not end. Handlers that are due at that
         instant still run."""
-        id = ctypes.c_uint64()
-        c.timer_start(self.id, c.TimerOptions(handler=_on_brake), c.Schedule(), id)
-        return Timer(id.value)
+        brake = Timer(0)
+        brakes.append(brake)
+        c.timer_start(self._cell, c.TimerOptions(handler=_on_brake), c.Schedule(), brake._cell)
 
     def jump(self, duration: Duration) -> None:
         """Moves a virtual queue's time and runs nothing, as a sleeping machine would."""
-        outcome(c.queue_jump(self.id, nanoseconds(duration, "duration")))
+        outcome(c.queue_jump(self._cell, nanoseconds(duration, "duration")))
 
     # Host-driven queues
 
     @property
     def fd(self) -> int:
         """The descriptor for a loop of one's own: readable when `process` has something to do."""
-        return read(c.queue_fd, self.id)
+        return read(c.queue_fd, self._cell)
 
     def fileno(self) -> int:
         """The same, for `select` and `selectors`."""
@@ -296,7 +338,7 @@ class Queue:
         """Runs what is due (at most so many; 0: all), on this thread; how many that were. 0, too, while another thread is
         inside the queue for a moment: the descriptor stays readable."""
         count, call = ctypes.c_uint32(), Call()
-        status = calling(call, c.queue_process, self.id, number_in(most, "most", 2**32), count)
+        status = calling(call, c.queue_process, self._cell, number_in(most, "most", 2**32), count, life=self._life)
         call.finish()
         if status == c.ERROR_BUSY:
             return 0
@@ -338,16 +380,18 @@ class Queue:
             time.sleep(0.001)
 
     def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
-        fd, kept, status = self.fd, self._left, c.OK
+        fd, kept, status, life = self.fd, self._left, c.OK, self._life
         if self._stopping:  # no turn is needed, which would stay behind
             c.queue_stop(id)
-            return calling(call, c.queue_run, id, flags)
+            return calling(call, c.queue_run, id, flags, life=life)
         while True:
             turn = _Turn(id, self._stopped)
             try:
+                status = c.OK  # of this turn, if it is interrupted
+                self._left = True  # until the turn is over, or for the next run, if it is interrupted
                 self._turn, self._turns = turn, self._turns + 1
                 self._run_soon(turn)
-                status = calling(call, c.queue_run, id, flags)
+                status = calling(call, c.queue_run, id, flags, life=life)
             except Error:
                 return c.ERROR_SHUT_DOWN if not self.id else c.ERROR_UNSUPPORTED
             finally:
@@ -360,7 +404,9 @@ class Queue:
                     elif not others:
                         # Takes the turn's stop, if it has not been taken. BUSY: another thread runs the queue.
                         c.queue_stop(id)
-                        kept = self._left = calling(call, c.queue_run, id, 0) == c.ERROR_BUSY
+                        kept = self._left = calling(call, c.queue_run, id, 0, life=life) == c.ERROR_BUSY
+                    else:
+                        self._left = kept
             if status != c.STOPPED or others or call.raised:
                 return status
             c.wait_readable(fd, SLICE // 1_000_000)
@@ -368,7 +414,7 @@ class Queue:
     def stop(self) -> Outcome:
         """Makes `run` return. From any thread, and from a handler."""
         with self._stopped:
-            answer = outcome(c.queue_stop(self.id))
+            answer = outcome(c.queue_stop(self._cell))
             if self._stopping or answer is Outcome.OK:
                 self._stopping = True
                 return answer
@@ -377,21 +423,21 @@ class Queue:
 
     @property
     def next_deadline_ns(self) -> int:
-        """When a host-driven or virtual queue next has something to do; FOREVER: never."""
-        return read(c.queue_next_deadline, self.id)
+        """When a host-driven or virtual queue next has something to do; FOREVER_NS: never."""
+        return read(c.queue_next_deadline, self._cell)
 
     # Seeing what happens
 
     def stats(self) -> QueueStats:
         stats = c.QueueStats()
-        outcome(c.queue_get_stats(self.id, stats))
+        outcome(c.queue_get_stats(self._cell, stats))
         return QueueStats(
             stats.timers, stats.running, stats.entries, stats.passes, stats.empty_passes, stats.ticks, stats.missed,
             stats.stale, stats.merged, tuple(stats.lateness))
 
     def dump(self) -> str:
         """A line of text for the queue, and one for each timer."""
-        return text(c.queue_dump, self.id)
+        return text(c.queue_dump, self._cell)
 
 
 def _brake(tick: Any, context: object) -> None:
@@ -504,24 +550,28 @@ class _Later:
             self.wake.put(None)
 
 
-
 def forget_all() -> None:
     """In a forked child: no id from before the fork names anything."""
-    while Queue._alive:
-        Queue._alive.pop().__dict__.pop("id", 0)
+    for owner in list(Queue._alive):
+        queue_ = owner()
+        if queue_ is not None:
+            queue_._cell.value = 0
+    Queue._alive.clear()
+    collected.clear()
 
 
 @atexit.register
 def _shut_down() -> None:
     """Waits for handlers that are running. An exception, by Ctrl-C say, ends that."""
     try:
-        while Queue._alive:
-            alive = Queue._alive.pop()
-            try:
-                alive.shutdown()
-            except Error:
-                pass
+        for owner in list(Queue._alive):
+            queue_ = owner()
+            if queue_ is not None:
+                try:
+                    queue_.shutdown()
+                except Error:
+                    pass
     except BaseException:
-        for alive in list(Queue._alive):
-            c.queue_release(alive.__dict__.pop("id", 0))
+        for owner in list(Queue._alive):
+            c.queue_release(owner)
         raise

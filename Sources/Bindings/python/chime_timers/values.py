@@ -1,33 +1,49 @@
-"""What goes in and comes out of queues and timers: durations, schedules, ticks, answers, errors."""
+"""What goes in and comes out of queues and timers: durations, schedules, ticks, outcomes, errors."""
 
 import ctypes
+import math
 import operator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Type, Union
 
 from . import c
 
-Duration = Union[int, timedelta]
-"""Nanoseconds, or a timedelta. FOREVER is a delay that does not end, and a timeout without limit."""
+Duration = Union[float, timedelta]
+"""Seconds, as everywhere in Python, or a timedelta. FOREVER is a delay that does not end, and a timeout without limit."""
 
-FOREVER = c.FOREVER
-MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
-MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
+FOREVER = math.inf
+FOREVER_NS = c.FOREVER
+"""The same where nanoseconds are counted: `next_deadline_ns` of what is not running."""
 
 
 def nanoseconds(duration: Duration, name: str = "duration") -> int:
-    """The duration as Chime counts it; what is beyond 292 years saturates. name: the argument's, for the TypeError."""
+    """The duration as Chime counts it: the nearest nanosecond, and one at least for what is above 0; what is beyond 292 years
+    saturates. A float of seconds is exact to the nanosecond up to 104 days. name: the argument's, for the TypeError."""
     if isinstance(duration, timedelta):
-        duration = ((duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds) * 1_000
+        count = ((duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds) * 1_000
+    elif isinstance(duration, int):
+        count = duration * 1_000_000_000
+    elif hasattr(type(duration), "__float__") or hasattr(type(duration), "__index__"):
+        seconds = float(duration)
+        if math.isnan(seconds):
+            raise ValueError(f"{name} must not be NaN")
+        if abs(seconds) >= 2**63 / 1e9:
+            return FOREVER_NS if seconds > 0 else -FOREVER_NS - 1
+        count = round(seconds * 1e9) or int(seconds > 0)
     else:
-        try:
-            duration = operator.index(duration)
-        except TypeError:
-            raise TypeError(
-                f"{name} must be an int of nanoseconds or a timedelta, not {type(duration).__name__}") from None
-    return max(-FOREVER - 1, min(duration, FOREVER))
+        raise TypeError(f"{name} must be a number of seconds or a timedelta, not {type(duration).__name__}")
+    return max(-FOREVER_NS - 1, min(count, FOREVER_NS))
+
+
+def instant(value: int, name: str) -> int:
+    """A point in time: an int of nanoseconds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int of nanoseconds, not {type(value).__name__}") from None
+    return max(-FOREVER_NS - 1, min(number, FOREVER_NS))
 
 
 def number_in(value: int, name: str, end: int) -> int:
@@ -137,26 +153,57 @@ class ResumePolicy(IntEnum):
 
 class Error(Exception):
     """A call failed and changed nothing. The message is the status, what it means and, where Chime has one, a sentence
-    on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"."""
+    on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)". The kinds
+    below are what programs tell apart; the others are this class itself."""
 
     status: int
     """CHIME_ERROR_*, as `c.ERROR_BUSY`."""
     detail: str
     """The sentence alone."""
 
-    def __init__(self, status: int) -> None:
-        detail: bytes = c.last_error_detail()
-        self.status, self.detail = status, (detail or c.status_message(status)).decode()
-        super().__init__(f"{c.name(status)}: {self.detail}")
+    def __new__(cls, status: int, detail: Optional[str] = None) -> "Error":
+        return super().__new__(_KINDS.get(status, cls))
+
+    def __init__(self, status: int, detail: Optional[str] = None) -> None:
+        if detail is None:
+            sentence: bytes = c.last_error_detail()
+            detail = (sentence or c.status_message(status)).decode()
+        self.status, self.detail = status, detail
+        super().__init__(f"{c.name(status)}: {detail}")
 
     def __reduce__(self) -> Tuple[object, ...]:  # pickled by multiprocessing: with the sentence that it has
-        return _error, (self.status, self.detail)
+        return Error, (self.status, self.detail)
 
 
-def _error(status: int, detail: str) -> Error:
-    error = Error(status)
-    error.detail, error.args = detail, (f"{c.name(status)}: {detail}",)
-    return error
+class InvalidArgument(Error, ValueError):
+    """An argument that Chime refuses."""
+
+
+class Closed(Error):
+    """A queue that was closed, or a timer that was released, by itself or with its queue."""
+
+
+class LimitReached(Error):
+    """The queue's `timer_limit`, or an instant that does not end in `advance`."""
+
+
+class WouldDeadlock(Error, RuntimeError):
+    """The call would wait for its own caller."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Not on this kind of queue, or not on this system."""
+
+
+class Forked(Error, RuntimeError):
+    """In a forked child, before `reinitialize`."""
+
+
+_KINDS: Dict[int, Type[Error]] = {
+    c.ERROR_INVALID_ARGUMENT: InvalidArgument, c.ERROR_INVALID_HANDLE: Closed, c.ERROR_SHUT_DOWN: Closed,
+    c.ERROR_LIMIT: LimitReached, c.ERROR_WOULD_DEADLOCK: WouldDeadlock, c.ERROR_UNSUPPORTED: Unsupported,
+    c.ERROR_FORKED: Forked,
+}
 
 
 def outcome(status: int) -> Outcome:
@@ -174,7 +221,7 @@ def read(function: Any, *arguments: Any) -> int:
     return number
 
 
-def text(function: Any, id: int) -> str:
+def text(function: Any, id: Any) -> str:
     """What the function writes as text, all of it, even if it grows meanwhile."""
     length = ctypes.c_uint64()
     outcome(function(id, None, 0, length))
@@ -209,15 +256,15 @@ class Schedule:
     """When a timer ticks. Each member's default is none."""
 
     first: Duration = 0
-    """The delay of the first tick; with `deadline` a point on the queue's clock."""
+    """The delay of the first tick."""
     interval: Duration = 0
     """From then on; 0: only once."""
     leeway: Duration = 0
     """How late a tick may be in order to share a wake-up; below the interval."""
     limit: int = 0
     """The timer finishes after this many due times; 0: never."""
-    deadline: bool = False
-    """`first` is a point on the queue's clock."""
+    deadline_ns: Optional[int] = None
+    """In place of `first`: the first tick's point on the queue's clock."""
     missed: MissedPolicy = MissedPolicy.COALESCE
     resume: ResumePolicy = ResumePolicy.COALESCE
     jitter: Duration = 0
@@ -226,8 +273,12 @@ class Schedule:
     def __post_init__(self) -> None:
         for name in "first", "interval", "leeway", "jitter":
             nanoseconds(getattr(self, name), name)
+        if self.deadline_ns is not None:
+            instant(self.deadline_ns, "deadline_ns")
+            if self.first != 0:
+                raise ValueError("first and deadline_ns exclude each other")
         number_in(self.limit, "limit", 2**64)
-        for name, kind in ("deadline", bool), ("missed", MissedPolicy), ("resume", ResumePolicy):
+        for name, kind in ("missed", MissedPolicy), ("resume", ResumePolicy):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
@@ -241,10 +292,10 @@ class Schedule:
 
     def in_c(self) -> c.Schedule:
         return c.Schedule(
-            flags=c.SCHEDULE_DEADLINE if self.deadline else 0, first_ns=nanoseconds(self.first),
+            flags=0 if self.deadline_ns is None else c.SCHEDULE_DEADLINE,
+            first_ns=nanoseconds(self.first) if self.deadline_ns is None else instant(self.deadline_ns, "deadline_ns"),
             interval_ns=nanoseconds(self.interval), leeway_ns=nanoseconds(self.leeway), tick_limit=self.limit,
-            missed_policy=self.missed, resume_policy=self.resume,
-            jitter_ns=nanoseconds(self.jitter))
+            missed_policy=self.missed, resume_policy=self.resume, jitter_ns=nanoseconds(self.jitter))
 
 
 @dataclass(frozen=True)
@@ -256,7 +307,7 @@ class TimerInfo:
     sequence: int
     """Ticks delivered in this activation."""
     next_deadline_ns: int
-    """FOREVER: it is not running."""
+    """FOREVER_NS: it is not running."""
     remaining_ns: int
     """Suspended with ResumePolicy.REMAINING: the time kept; otherwise -1."""
     interval_ns: int

@@ -12,8 +12,9 @@ import unittest
 import weakref
 
 import chime_timers as chime
-from chime_timers import MILLISECOND, Queue, QueueKind, Schedule
+from chime_timers import Queue, QueueKind, Schedule
 from chime_timers.functions import functions
+from units import seconds
 
 
 class Callback:
@@ -37,14 +38,18 @@ class Types(unittest.TestCase):
                 ("delay", lambda value: queue.after(value, print)), ("delay", lambda value: queue.once(value, print)),
                 ("interval", lambda value: queue.every(value, print)), ("delay", timer.postpone),
                 ("first", lambda value: queue.every(1, print, first="" if value is None else value)),
-                ("deadline_ns", timer.postpone_until), ("delay", timer.restart_after), ("deadline_ns", timer.restart_until),
+                ("delay", timer.restart_after),
                 ("timeout", timer.cancel_and_wait), ("timeout", timer.release_and_wait), ("timeout", queue.shutdown),
                 ("timeout", lambda value: queue.sync(print, value)), ("duration", queue.advance),
-                ("duration", queue.jump), ("deadline_ns", chime.sleep_until),
+                ("duration", queue.jump),
                 ("first", lambda value: Schedule(first=value)), ("first", Schedule.every),
                 ("leeway", lambda value: Schedule(leeway=value))):
-            for value in 1.5, "1", None, [], {}:
-                self.refused(TypeError, f"{name} must be an int of nanoseconds or a timedelta, not ", call, value)
+            for value in "1", None, [], {}:
+                self.refused(TypeError, f"{name} must be a number of seconds or a timedelta, not ", call, value)
+        for call in (timer.postpone_until_ns, timer.restart_until_ns, chime.sleep_until_ns,
+                     lambda value: Schedule(deadline_ns="" if value is None else value)):
+            for value in 1.5, "1", None, []:
+                self.refused(TypeError, "deadline_ns must be an int of nanoseconds, not ", call, value)
         self.assertEqual(queue.now_ns, 0)
         self.assertIs(timer.state, chime.State.RUNNING)
 
@@ -100,7 +105,7 @@ class Types(unittest.TestCase):
         self.refused(ValueError, "limit must be from 0", Schedule, limit=-1)
         self.refused(TypeError, "missed must be a MissedPolicy", Schedule, missed=1)
         self.refused(TypeError, "resume must be a ResumePolicy", Schedule, resume="remaining")
-        self.refused(TypeError, "deadline must be a bool", Schedule, deadline=17)
+        self.refused(ValueError, "exclude each other", Schedule, first=1, deadline_ns=1)
 
     def test_options(self):
         self.refused(TypeError, "kind must be a QueueKind, not str", Queue, "serial")
@@ -128,7 +133,7 @@ class Types(unittest.TestCase):
 
     def test_refused_arguments_leave_nothing_behind(self):
         before = len(functions)
-        calls = (lambda function: self.queue.after("1", function), lambda function: self.queue.every(0.5, function),
+        calls = (lambda function: self.queue.after("1", function), lambda function: self.queue.every([], function),
                  lambda function: self.queue.every(0, function), lambda function: self.queue.every(1, function, first="x"),
                  lambda function: self.queue.once(None, function), lambda function: self.queue.start(7, function),
                  lambda function: self.queue.start(Schedule(), function, label=7),
@@ -160,7 +165,7 @@ class Types(unittest.TestCase):
                 return 5
 
         self.assertIs(self.timer.restart_after(Number()), chime.Outcome.OK)
-        self.assertEqual(self.timer.next_deadline_ns, 5)
+        self.assertEqual(self.timer.next_deadline_ns, 5_000_000_000)
 
     def test_setting_a_timer_again(self):
         queue, ticks = self.queue, []
@@ -169,9 +174,9 @@ class Types(unittest.TestCase):
             queue.advance(5)
             self.assertIs(timer.restart_after(10), chime.Outcome.OK)
             queue.advance(10)
-            self.assertIs(timer.restart_until(40), chime.Outcome.OK)
+            self.assertIs(timer.restart_until_ns(40_000_000_000), chime.Outcome.OK)
             queue.advance(100)
-        self.assertEqual([tick.actual_ns for tick in ticks], [15, 40])
+        self.assertEqual([seconds(tick.actual_ns) for tick in ticks], [15, 40])
 
 
 class Repr(unittest.TestCase):
@@ -197,40 +202,49 @@ class Typing(unittest.TestCase):
     """A line of the program below that ends in `# refused` is an error of mypy, and no other line is."""
 
     PROGRAM = """
+        import asyncio
         import chime_timers as chime
+        from datetime import timedelta
         from chime_timers import Queue, QueueKind, Schedule, Tick, Timer
         from chime_timers.aio import Timers
 
-        async def coroutine(tick: Tick) -> None: ...
-        async def function() -> None: ...
         def handler(tick: Tick) -> None: ...
 
         queue = Queue(QueueKind.VIRTUAL, label="x")
         timer: Timer = queue.after(10, handler)
-        queue.after(10, lambda tick: queue.stop())
+        queue.after(0.5, lambda tick: queue.stop())
+        queue.after(timedelta(seconds=1), print)
         queue.every(10, print)
         ticks: list[Tick] = []
         queue.after(10, ticks.append)
         number: int = queue.sync(lambda: 7)
-        queue.after(10, coroutine)  # refused
-        queue.every(10, coroutine)  # refused
-        queue.once(10, coroutine)  # refused
-        queue.start(Schedule(), coroutine)  # refused
-        queue.create(coroutine)  # refused
-        queue.run_soon(function)  # refused
         queue.after("1", handler)  # refused
+        queue.after(10, lambda: None)  # refused
+        queue.run_soon(handler)  # refused
         queue.start(Schedule(), handler, lable="x")  # refused
         Schedule.every(10, leway=5)  # refused
         Schedule(limit="5")  # refused
+        Schedule(deadline_ns=0.5)  # refused
         Queue("serial")  # refused
         chime.c.Schedule(frist_ns=5)  # refused
         timer.restart_after(10)
+        timer.restart_until_ns(0.5)  # refused
+        try:
+            timer.fire()
+        except chime.Closed as error:
+            status: int = error.status
         async def main() -> None:
+            loop = asyncio.get_running_loop()
+            queue.after(1, lambda tick: loop.call_soon_threadsafe(print, "tick"))
+            queue.run_soon(lambda: loop.create_future())
             async with Timers() as timers:
-                await timers.sleep(0.5)
+                late: float = await timers.sleep(0.5)
+                await timers.sleep(timedelta(seconds=1))
                 await timers.sleep("1")  # refused
-                async for tick in timers.ticks(Schedule.every(10, limit=3)):
+                iterator = timers.ticks(Schedule.every(10, limit=3))
+                async for tick in iterator:
                     print(tick.sequence)
+                await iterator.aclose()
     """
 
     def test_mypy_refuses_what_is_wrong_and_nothing_else(self):

@@ -11,8 +11,9 @@ import warnings
 from datetime import timedelta
 
 import chime_timers as chime
-from chime_timers import MILLISECOND, Schedule
+from chime_timers import Schedule
 from chime_timers.aio import Timers
+from units import HOUR, MILLISECOND
 
 
 def run(main):
@@ -105,7 +106,7 @@ class TimersOnALoop(unittest.TestCase):
         async def main():
             async with Timers() as timers:
                 count = 0
-                async for tick in timers.ticks(Schedule(interval=chime.HOUR)):
+                async for tick in timers.ticks(Schedule(interval=HOUR)):
                     count += 1
                     timers.loop.call_soon(chime.Timer.borrow(tick.timer).cancel)  # while the iterator waits
                 return count
@@ -154,7 +155,7 @@ class Closing(unittest.TestCase):
             seen = []
 
             async def iterate():
-                async for tick in timers.ticks(Schedule(interval=chime.HOUR)):
+                async for tick in timers.ticks(Schedule(interval=HOUR)):
                     seen.append(tick.sequence)
 
             iterating = asyncio.create_task(iterate())
@@ -181,7 +182,7 @@ class Closing(unittest.TestCase):
             timers = Timers()
 
             async def iterate():
-                async for _ in timers.ticks(Schedule.every(chime.HOUR)):
+                async for _ in timers.ticks(Schedule.every(HOUR)):
                     pass
 
             iterating = asyncio.create_task(iterate())
@@ -236,7 +237,7 @@ class Closing(unittest.TestCase):
         async def main():
             timers = Timers()
             timers.close()
-            for call in timers.sleep(0), timers.sleep_until(0), timers.ticks(Schedule()).__anext__():
+            for call in timers.sleep(0), timers.sleep_until_ns(0), timers.ticks(Schedule()).__anext__():
                 with self.assertRaisesRegex(RuntimeError, "closed"):
                     await call
 
@@ -246,7 +247,7 @@ class Closing(unittest.TestCase):
         async def main():
             with self.assertRaisesRegex(KeyError, "the user's"):
                 async with Timers() as timers:
-                    timers.queue.id = 2**52  # its shutdown fails
+                    timers.queue._cell.value = 2**52  # its shutdown fails
                     raise KeyError("the user's")
 
         with warnings.catch_warnings():
@@ -266,12 +267,12 @@ class Closing(unittest.TestCase):
 class Durations(unittest.TestCase):
     def test_a_sleep_of_one_is_a_second(self):
         class Recording(Timers):
-            async def sleep_until(self, deadline_ns):
+            async def sleep_until_ns(self, deadline_ns):
                 self.deadline = deadline_ns
 
         async def main():
             async with Recording() as timers:
-                for delay, expected in (1, chime.SECOND), (0.5, chime.SECOND // 2), (timedelta(seconds=2), 2 * chime.SECOND):
+                for delay, expected in (1, 10**9), (0.5, 10**9 // 2), (timedelta(seconds=2), 2 * 10**9):
                     before = timers.queue.now_ns
                     await timers.sleep(delay)
                     self.assertTrue(before + expected <= timers.deadline <= timers.queue.now_ns + expected, delay)
@@ -288,7 +289,7 @@ class Durations(unittest.TestCase):
                         await timers.sleep(bad)
                 sleeper = asyncio.create_task(timers.sleep(float("inf")))
                 await asyncio.sleep(0)
-                self.assertEqual(timers.queue.next_deadline_ns, chime.FOREVER)
+                self.assertEqual(timers.queue.next_deadline_ns, chime.FOREVER_NS)
                 sleeper.cancel()
 
         run(main())

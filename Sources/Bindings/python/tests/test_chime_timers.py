@@ -6,6 +6,7 @@
 import copy
 import ctypes
 import gc
+import math
 import os
 import pickle
 import sys
@@ -13,11 +14,14 @@ import threading
 import unittest
 import weakref
 from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import chime_timers as chime
-from chime_timers import MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule, State, TickKind, c
+from chime_timers import Outcome, Queue, QueueKind, Schedule, State, TickKind, c
+from units import MILLISECOND, seconds
 
-WATCHDOG = 30 * SECOND
+WATCHDOG = 30
 
 
 class Function:
@@ -48,7 +52,7 @@ class VirtualTime(unittest.TestCase):
         self.function = Function()
 
     def times(self):
-        return [tick.scheduled_ns for tick in self.function.ticks]
+        return [seconds(tick.scheduled_ns) for tick in self.function.ticks]
 
     def test_a_repeating_timer_has_its_grid_and_counts_what_it_missed(self):
         self.timer = timer = self.queue.every(10, self.function)
@@ -58,7 +62,7 @@ class VirtualTime(unittest.TestCase):
         self.assertEqual(self.times(), [10, 20, 50])
         self.assertEqual([tick.missed for tick in self.function.ticks], [0, 0, 2])
         self.assertEqual([tick.sequence for tick in self.function.ticks], [1, 2, 3])
-        self.assertEqual(self.queue.now_ns, 55)
+        self.assertEqual(self.queue.now_ns, 55_000_000_000)
         self.assertEqual(timer.info().missed, 2)
 
     def test_the_first_tick_has_a_delay_of_its_own(self):
@@ -66,22 +70,29 @@ class VirtualTime(unittest.TestCase):
             self.queue.advance(25)
         self.assertEqual(self.times(), [3, 13, 23])
 
-    def test_durations_are_timedeltas_too_and_saturate(self):
+    def test_durations_are_seconds_or_timedeltas_and_saturate(self):
         self.timer = timer = self.queue.after(timedelta(milliseconds=1.5), self.function)
         self.assertEqual(timer.next_deadline_ns, 1_500_000)
-        self.queue.advance(500_000)
+        self.queue.advance(0.0005)
         self.assertEqual(timer.remaining_ns, 1_000_000)
-        self.assertIs(timer.restart(Schedule(first=2**80)), Outcome.OK)
-        self.assertEqual(timer.next_deadline_ns, chime.FOREVER)
-        self.assertEqual(timer.remaining_ns, chime.FOREVER)
-        with self.assertRaisesRegex(TypeError, "float"):
-            self.queue.after(1.5, self.function)
+        for delay, expected in (
+                (1, 10**9), (1.5, 1_500_000_000), (0.1, 100_000_000), (1e-9, 1), (1e-12, 1), (250e-9, 250), (0, 0),
+                (86_400.000_000_001, 86_400_000_000_001), (Fraction(1, 3), 333_333_333), (Decimal("0.25"), 250_000_000),
+                (3 * 10**9, 3 * 10**18), (True, 10**9)):
+            self.assertIs(timer.restart_after(delay), Outcome.OK)
+            self.assertEqual(timer.remaining_ns, expected, delay)
+        for delay in 2**80, 1e30, math.inf, chime.FOREVER, timedelta.max:
+            self.assertIs(timer.restart(Schedule(first=delay)), Outcome.OK)
+            self.assertEqual(timer.next_deadline_ns, chime.FOREVER_NS)
+            self.assertEqual(timer.remaining_ns, chime.FOREVER_NS)
+        with self.assertRaisesRegex(ValueError, "delay must not be NaN"):
+            self.queue.after(math.nan, self.function)
 
     def test_an_idle_timeout_is_postponed(self):
         self.timer = timer = self.queue.after(100, self.function)
         self.queue.advance(60)
         self.assertIs(timer.postpone(100), Outcome.OK)
-        self.assertIs(timer.postpone_until(200), Outcome.OK)
+        self.assertIs(timer.postpone_until_ns(200_000_000_000), Outcome.OK)
         self.queue.advance(139)
         self.assertEqual(self.times(), [])
         self.queue.advance(1)
@@ -97,11 +108,11 @@ class VirtualTime(unittest.TestCase):
                 self.assertIs(timer.suspend(), Outcome.OK)
                 self.assertIs(timer.suspend(), Outcome.IGNORED)
                 self.assertIs(timer.state, State.SUSPENDED)
-                self.assertEqual(timer.info().remaining_ns, -1 if policy is chime.ResumePolicy.COALESCE else 30)
+                self.assertEqual(timer.info().remaining_ns, -1 if policy is chime.ResumePolicy.COALESCE else 30_000_000_000)
                 queue.advance(100)
                 self.assertIs(timer.resume(), Outcome.OK)
                 queue.advance(0 if policy is chime.ResumePolicy.COALESCE else 30)
-                self.assertEqual([tick.actual_ns for tick in function.ticks], expected)
+                self.assertEqual([seconds(tick.actual_ns) for tick in function.ticks], expected)
 
     def test_a_timer_is_created_idle_activated_restarted_and_rescheduled(self):
         self.timer = timer = self.queue.create(self.function, label="idle")
@@ -161,8 +172,8 @@ class VirtualTime(unittest.TestCase):
             with Queue(QueueKind.VIRTUAL, seed=seed) as queue:
                 with queue.start(Schedule.every(100, jitter=50, limit=20), function) as timer:
                     queue.advance(3000)
-                    self.assertEqual(timer.info().jitter_ns, 50)
-            runs.append([tick.scheduled_ns for tick in function.ticks])
+                    self.assertEqual(timer.info().jitter_ns, 50_000_000_000)
+            runs.append([seconds(tick.scheduled_ns) for tick in function.ticks])
             self.assertTrue(all(0 <= at - 100 * number <= 50 for number, at in enumerate(runs[-1], 1)))
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
@@ -298,15 +309,15 @@ class RealTime(unittest.TestCase):
             self.assertEqual(queue.process(), 0)
             self.assertEqual(queue.fileno(), queue.fd)
             self.assertIs(queue.run(), Outcome.OK)  # no stop is left over
-            self.assertEqual(queue.next_deadline_ns, chime.FOREVER)
+            self.assertEqual(queue.next_deadline_ns, chime.FOREVER_NS)
 
     def test_times_are_pythons(self):
         import time
         before = time.monotonic_ns()
         between = chime.now_ns()
         self.assertTrue(before <= between <= time.monotonic_ns())
-        chime.sleep_until(between + MILLISECOND)
-        self.assertGreaterEqual(time.monotonic_ns(), between + MILLISECOND)
+        chime.sleep_until_ns(between + 1_000_000)
+        self.assertGreaterEqual(time.monotonic_ns(), between + 1_000_000)
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork")
     def test_a_forked_child_begins_anew(self):

@@ -10,8 +10,9 @@ import unittest
 PROLOGUE = """
 import asyncio, os, signal, sys, threading, time
 import chime_timers as chime
-from chime_timers import HOUR, MILLISECOND, Queue, QueueKind, Schedule
+from chime_timers import Queue, QueueKind, Schedule
 from chime_timers.aio import Timers
+HOUR, MILLISECOND = 3600, 1e-3
 THREADED = QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE
 """
 
@@ -42,7 +43,7 @@ class Programs(unittest.TestCase):
     def test_timers_that_tick(self):
         self.program("""
             ticks, queues = [], [Queue(kind) for kind in QueueKind]
-            timers = [queue.every(100_000, lambda tick: ticks.append(1)) for queue in queues]
+            timers = [queue.every(1e-4, lambda tick: ticks.append(1)) for queue in queues]
             while len(ticks) < 20:
                 time.sleep(0.001)
             sys.exit(4)
@@ -92,8 +93,8 @@ class Programs(unittest.TestCase):
     def test_ctrl_c(self):
         ready = "print('ready', flush=True)\n"
         for text in ("queue = Queue(QueueKind.HOST)\n" + ready + "queue.run(until_stopped=True)",
-                     ready + "chime.sleep_until(chime.now_ns() + HOUR)",
-                     "queue = Queue(QueueKind.HOST)\ntimer = queue.every(50_000, lambda tick: None)\n" + ready + "queue.run()"):
+                     ready + "chime.sleep_until_ns(chime.now_ns() + HOUR * 10**9)",
+                     "queue = Queue(QueueKind.HOST)\ntimer = queue.every(5e-5, lambda tick: None)\n" + ready + "queue.run()"):
             self.program(text, -signal.SIGINT, "KeyboardInterrupt", signal.SIGINT)
 
     def test_other_threads_inside_calls(self):
@@ -105,7 +106,7 @@ class Programs(unittest.TestCase):
                 queue.once(0, lambda tick, event=event: (event.set(), end.wait(0.5)))
                 event.wait()
             for call in (lambda: queues[0].run(until_stopped=True), lambda: queues[1].sync(lambda: None),
-                         queues[2].shutdown, lambda: chime.sleep_until(chime.now_ns() + HOUR)):
+                         queues[2].shutdown, lambda: chime.sleep_until_ns(chime.now_ns() + HOUR * 10**9)):
                 def body(call=call):
                     try:
                         call()
@@ -129,6 +130,30 @@ class Programs(unittest.TestCase):
                 other.once(1, print)
                 raise LookupError("the user's")
         """, 1, "LookupError: the user's")
+
+    def test_a_sub_interpreter_is_refused_with_a_sentence(self):
+        self.program("""
+            try:
+                import _interpreters as interpreters
+            except ImportError:
+                import _xxsubinterpreters as interpreters
+            text = '''
+            try:
+                import chime_timers
+            except ImportError as error:
+                said = str(error)
+            assert "main interpreter" in said or "_ctypes" in said, said
+            '''
+            import textwrap
+            for isolated in False, True:
+                try:
+                    one = interpreters.create(isolated=isolated)
+                except TypeError:
+                    one = interpreters.create("isolated" if isolated else "legacy")
+                failed = interpreters.run_string(one, textwrap.dedent(text))
+                assert failed is None, failed
+                interpreters.destroy(one)
+        """)
 
     def test_a_queue_used_at_exit(self):
         self.program("""

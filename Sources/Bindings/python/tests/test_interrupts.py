@@ -10,7 +10,8 @@ import time
 import unittest
 
 import chime_timers as chime
-from chime_timers import HOUR, MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule
+from chime_timers import Outcome, Queue, QueueKind, Schedule
+from units import HOUR, MILLISECOND
 
 WATCHDOG = 30.0
 
@@ -43,6 +44,11 @@ def no_stop_is_left_over(test, queue):
 def processed(queue):
     select.select([queue], [], [], WATCHDOG)
     queue.process()
+
+
+def something_processed(queue):
+    while not queue.process():
+        select.select([queue], [], [], WATCHDOG)
 
 
 class Busy:
@@ -135,7 +141,7 @@ class Signals(unittest.TestCase):
         """The signal is handled at the first instruction of a callback, more often than not."""
         for _ in range(20):
             ticks, late = [], []
-            with Queue(QueueKind.HOST) as queue, queue.every(50_000, ticks.append):
+            with Queue(QueueKind.HOST) as queue, queue.every(5e-5, ticks.append):
                 with signalled(lambda: (late.append(1), queue.stop()), after=0.02):
                     with self.assertRaises(KeyboardInterrupt):
                         queue.run()
@@ -153,17 +159,17 @@ class Signals(unittest.TestCase):
             with Queue(QueueKind.VIRTUAL) as queue, queue.every(10, handler):
                 with signalled(lambda: None, after=0.02):
                     with self.assertRaises(KeyboardInterrupt):
-                        queue.advance(chime.FOREVER // 2)
+                        queue.advance(1e9)
                 stood = queue.now_ns
-                self.assertLess(stood, chime.FOREVER // 2)
+                self.assertLess(stood, 10**18)
                 queue.advance(10)
-                self.assertEqual(queue.now_ns, stood + 10)
+                self.assertEqual(queue.now_ns, stood + 10 * 10**9)
 
     def test_sleep_until(self):
         begin = time.monotonic()
         with signalled(lambda: None):
             with self.assertRaises(KeyboardInterrupt):
-                chime.sleep_until(chime.now_ns() + 30 * SECOND)
+                chime.sleep_until_ns(chime.now_ns() + 30 * 10**9)
         self.assertLess(time.monotonic() - begin, 29)
 
     def test_a_signal_whose_handler_returns_ends_nothing(self):
@@ -194,6 +200,54 @@ class Signals(unittest.TestCase):
         finally:
             signal.signal(signal.SIGUSR1, before)
 
+    def test_an_exception_of_a_signals_handler_inside_a_timers_handler_ends_the_call(self):
+        class Alarm(Exception):
+            pass
+
+        class Raises:
+            def method(self, number, frame):
+                self.deeper()
+
+            def deeper(self):
+                raise Alarm
+
+        def any_arguments(*arguments):
+            raise Alarm
+
+        def handler(tick):
+            signal.raise_signal(signal.SIGUSR1)
+
+        reported, hook = [], sys.unraisablehook
+        sys.unraisablehook = reported.append
+        before = signal.getsignal(signal.SIGUSR1)
+        try:
+            for raising in Raises().method, any_arguments, lambda number, frame: Raises().deeper():
+                signal.signal(signal.SIGUSR1, raising)
+                for kind, call in ((QueueKind.HOST, Queue.run), (QueueKind.HOST, something_processed),
+                                   (QueueKind.VIRTUAL, lambda queue: queue.advance(1))):
+                    with Queue(kind) as queue, queue.every(MILLISECOND, handler):
+                        with self.assertRaises(Alarm, msg=f"{raising} {kind}"):
+                            call(queue)
+            self.assertEqual(reported, [])
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+            sys.unraisablehook = hook
+
+    def test_an_exception_of_a_handlers_own_is_reported_whatever_its_arguments(self):
+        def fails(number, frame):
+            raise LookupError
+
+        reported, hook = [], sys.unraisablehook
+        sys.unraisablehook = lambda report: reported.append(report.exc_type)
+        try:
+            with Queue(QueueKind.VIRTUAL) as queue:
+                queue.once(1, lambda tick: fails(2, None))
+                queue.once(1, lambda tick: fails(int(signal.SIGUSR1), sys._getframe()))  # no function handles that signal
+                queue.advance(1)
+        finally:
+            sys.unraisablehook = hook
+        self.assertEqual(reported, [LookupError] * 2)
+
 
 class Exits(unittest.TestCase):
     """What handlers raise to end the program."""
@@ -219,7 +273,7 @@ class Exits(unittest.TestCase):
                 queue.once(10, handler)
                 with self.assertRaisesRegex(error, "from a handler"):
                     queue.advance(HOUR)
-                self.assertEqual(queue.now_ns, 10)
+                self.assertEqual(queue.now_ns, 10 * 10**9)
             with Queue() as queue, self.assertRaisesRegex(error, "from a handler"):
                 queue.sync(lambda: handler(None))
             with Queue(QueueKind.HOST) as queue, self.assertRaisesRegex(error, "from a handler"):

@@ -27,7 +27,7 @@ PROGRAM = """
     import chime_timers as chime
     assert ctypes.sizeof(chime.c.WAITABLE) == ctypes.sizeof(ctypes.c_void_p)
     queue, seen = chime.Queue(chime.QueueKind.HOST), []
-    timer = queue.after(200 * chime.MILLISECOND, seen.append)  # some slices
+    timer = queue.after(0.2, seen.append)  # some slices
     queue.run()
     assert len(seen) == 1 and waits, (seen, waits)
     queue.shutdown()
