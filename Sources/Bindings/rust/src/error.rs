@@ -9,6 +9,7 @@ use std::ptr::null_mut;
 /// What became of a call that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum Outcome {
     /// It took effect.
     Ok = 0,
@@ -28,6 +29,40 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What kind of failure an [`Error`] is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// An argument is out of range, or contradicts another.
+    InvalidArgument,
+    /// The queue, the timer or the target is gone.
+    InvalidHandle,
+    /// A configured or built-in limit is reached.
+    Limit,
+    /// Out of memory.
+    NoMemory,
+    /// What it would wait for waits for the caller.
+    WouldDeadlock,
+    /// Another thread is inside this queue.
+    Busy,
+    /// Only one particular thread may do this.
+    WrongThread,
+    /// The timer's target no longer exists.
+    TargetGone,
+    /// The queue was shut down during the call.
+    ShutDown,
+    /// Not possible with this kind of queue, clock or platform.
+    Unsupported,
+    /// The operating system denies it.
+    Permission,
+    /// No threads, descriptors or the like are left.
+    Resource,
+    /// This is a forked child.
+    Forked,
+    /// One that this crate does not know.
+    Other,
+}
+
 /// A call that failed and changed nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
@@ -39,6 +74,26 @@ impl Error {
     /// The status in C: `sys::ERROR_BUSY` and so on.
     pub fn status(&self) -> i32 {
         self.status
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self.status {
+            -1 => ErrorKind::InvalidArgument,
+            -2 => ErrorKind::InvalidHandle,
+            -3 => ErrorKind::Limit,
+            -4 => ErrorKind::NoMemory,
+            -5 => ErrorKind::WouldDeadlock,
+            -6 => ErrorKind::Busy,
+            -7 => ErrorKind::WrongThread,
+            -8 => ErrorKind::TargetGone,
+            -9 => ErrorKind::ShutDown,
+            -10 => ErrorKind::Unsupported,
+            -11 => ErrorKind::Permission,
+            -12 => ErrorKind::Resource,
+            -13 => ErrorKind::Forked,
+            _ => ErrorKind::Other,
+        }
     }
 
     /// Its name in C: `CHIME_ERROR_BUSY`.

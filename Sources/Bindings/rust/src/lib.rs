@@ -15,7 +15,8 @@
 //!
 //! [`Queue`] and [`Timer`] own their ids, and are ended when they are dropped. Chime owns a closure from the call that takes
 //! it, and drops it, once, after the last call. Closures are `Send`, since on most queues they are called on other threads,
-//! one call of a timer at a time. A panic must not leave a closure: it ends the process.
+//! one call of a timer at a time. A panic in a closure that runs inside a call of the
+//! caller's own (`advance`, `process`, `run`, `sync`) comes out of that call; on a thread of Chime's it ends the process.
 //!
 //! Calls answer an [`Outcome`], or an [`Error`] with Chime's sentence on what was wrong. `Outcome::Ignored` and
 //! `Outcome::Running` are no errors.
@@ -49,7 +50,7 @@ pub mod sys;
 mod timer;
 mod values;
 
-pub use error::{Error, Outcome};
+pub use error::{Error, ErrorKind, Outcome};
 pub use queue::{Queue, QueueOptions};
 pub use timer::{Timer, TimerOptions};
 pub use values::{

@@ -1,6 +1,6 @@
 //! A queue of one's own.
 
-use crate::callback::{finalize, guard, on_function, on_tick, pass, ticks};
+use crate::callback::{carrying, finalize, guard, on_function, on_tick, pass, tick_once, ticks};
 use crate::error::{checked, filled, text, Error, Outcome};
 use crate::sys;
 use crate::timer::{Timer, TimerOptions};
@@ -9,6 +9,7 @@ use std::ffi::{c_void, CString};
 use std::mem::ManuallyDrop;
 #[cfg(unix)]
 use std::os::unix::io::{AsRawFd, RawFd};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::time::Duration;
 
@@ -120,6 +121,20 @@ impl Queue {
     }
 
     /// Calls the closure once.
+    ///
+    /// The closure lives as long as the timer: an `Arc` in it, of an object that holds the timer, keeps both for ever,
+    /// ticking or not. A `Weak` does not:
+    ///
+    /// ```
+    /// # use std::{sync::{Arc, Mutex}, time::Duration};
+    /// struct Session { idle: Mutex<Option<chime::Timer>> }
+    /// # let queue = chime::Queue::new(chime::QueueKind::Virtual)?;
+    /// let session = Arc::new(Session { idle: Mutex::new(None) });
+    /// let weak = Arc::downgrade(&session);
+    /// let timer = queue.after(Duration::from_secs(30), move |_| if let Some(session) = weak.upgrade() { drop(session) })?;
+    /// *session.idle.lock().unwrap() = Some(timer);
+    /// # Ok::<(), chime::Error>(())
+    /// ```
     pub fn after(&self, delay: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<Timer, Error> {
         let mut id = 0;
         pass(ticks(function), |context| unsafe {
@@ -138,33 +153,39 @@ impl Queue {
     }
 
     /// Calls the closure once. Nobody holds the timer.
-    pub fn once(&self, delay: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<(), Error> {
-        pass(ticks(function), |context| unsafe {
+    pub fn once(&self, delay: Duration, function: impl FnOnce(&Tick) + Send + 'static) -> Result<(), Error> {
+        pass(tick_once(function), |context| unsafe {
             sys::chime_timer_after(self.0, nanoseconds(delay), Some(on_tick), context, Some(finalize), null_mut())
         })
         .map(drop)
     }
 
     /// Runs the closure on the queue as soon as possible.
-    pub fn run_soon(&self, mut function: impl FnMut() + Send + 'static) -> Result<(), Error> {
-        pass(Box::new(move |_| function()), |context| unsafe {
+    pub fn run_soon(&self, function: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let mut function = Some(function);
+        let call = move |_: Option<&Tick>| function.take().into_iter().for_each(|function| function());
+        pass(Box::new(call), |context| unsafe {
             sys::chime_queue_async(self.0, Some(on_function), context, Some(finalize))
         })
         .map(drop)
     }
 
     /// Runs the closure in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a mutex.
-    /// `None`: it could not start in time, and will not run.
+    /// `None`: it could not start in time, and will not run. A panic in it is the caller's, wherever it ran.
+    ///
+    /// A concurrent queue refuses it, because its handlers overlap: lock a `Mutex`, in the closures, too. So does a queue that
+    /// you drive (virtual, host-driven) outside its closures: nothing of it runs unless you call `advance` or `process`, so
+    /// call the function there; from another thread, `run_soon`.
     pub fn sync<R: Send>(&self, timeout: Duration, function: impl FnOnce() -> R + Send) -> Result<Option<R>, Error> {
         struct Sync<R, F> {
             function: Option<F>,
-            result: Option<R>,
+            result: Option<std::thread::Result<R>>,
         }
         // SAFETY: called at most once, before the call below has returned, which waits for it.
         unsafe extern "C" fn run<R, F: FnOnce() -> R>(context: *mut c_void) {
             guard(|| {
                 let sync = &mut *context.cast::<Sync<R, F>>();
-                sync.result = sync.function.take().map(|function| function());
+                sync.result = sync.function.take().map(|function| catch_unwind(AssertUnwindSafe(function)));
             })
         }
         fn of<R, F: FnOnce() -> R>(_: &Sync<R, F>) -> sys::Function {
@@ -173,8 +194,9 @@ impl Queue {
         let mut sync = Sync { function: Some(function), result: None };
         let call = of(&sync);
         let context: *mut Sync<R, _> = &mut sync;
-        checked(unsafe { sys::chime_queue_sync(self.0, Some(call), context.cast(), nanoseconds(timeout)) })?;
-        Ok(sync.result)
+        let status = carrying(|| unsafe { sys::chime_queue_sync(self.0, Some(call), context.cast(), nanoseconds(timeout)) });
+        checked(status)?;
+        Ok(sync.result.map(|result| result.unwrap_or_else(|payload| resume_unwind(payload))))
     }
 
     /// The time on the queue's clock.
@@ -182,9 +204,10 @@ impl Queue {
         filled(|now| unsafe { sys::chime_queue_now(self.0, now) })
     }
 
-    /// Moves a virtual queue's time from deadline to deadline. What is due runs inside this call.
+    /// Moves a virtual queue's time from deadline to deadline. What is due runs inside this call. If a closure
+    /// panics, the others run, and this call panics with its payload when time has moved.
     pub fn advance(&self, duration: Duration) -> Result<(), Error> {
-        checked(unsafe { sys::chime_queue_advance(self.0, nanoseconds(duration)) }).map(drop)
+        checked(carrying(|| unsafe { sys::chime_queue_advance(self.0, nanoseconds(duration)) })).map(drop)
     }
 
     /// Moves a virtual queue's time and runs nothing, as a sleeping machine would.
@@ -199,14 +222,15 @@ impl Queue {
     }
 
     /// Runs what is due on a host-driven queue, on this thread; how many that were. 0, too, while another thread is inside
-    /// the queue for a moment: the descriptor stays readable.
+    /// the queue for a moment: the descriptor stays readable. If a closure panics, the others run, and this
+    /// call panics with its payload at its end.
     pub fn process(&self) -> Result<u32, Error> {
         self.process_at_most(0)
     }
 
     /// As `process`, at most so many; 0: all.
     pub fn process_at_most(&self, most: u32) -> Result<u32, Error> {
-        match filled(|count| unsafe { sys::chime_queue_process(self.0, most, count) }) {
+        match filled(|count| carrying(|| unsafe { sys::chime_queue_process(self.0, most, count) })) {
             Err(error) if error.status() == sys::ERROR_BUSY => Ok(0),
             answer => answer,
         }
@@ -214,12 +238,12 @@ impl Queue {
 
     /// Drives a host-driven queue on this thread, until no timer is running.
     pub fn run(&self) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_queue_run(self.0, 0) })
+        checked(carrying(|| unsafe { sys::chime_queue_run(self.0, 0) }))
     }
 
     /// Drives a host-driven queue on this thread, until `stop`.
     pub fn run_until_stopped(&self) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_queue_run(self.0, sys::RUN_UNTIL_STOPPED) })
+        checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::RUN_UNTIL_STOPPED) }))
     }
 
     /// Makes `run` return.
@@ -263,6 +287,8 @@ impl AsRawFd for Queue {
 }
 
 impl Drop for Queue {
+    /// Waits, without a limit, until a closure that runs has returned: `shutdown` takes a timeout. Inside a closure of the
+    /// queue it does not wait.
     fn drop(&mut self) {
         // SAFETY: no pointers.
         unsafe { sys::chime_queue_shutdown(self.0, sys::FOREVER) };

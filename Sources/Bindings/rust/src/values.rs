@@ -14,6 +14,7 @@ pub(crate) fn nanoseconds(duration: Duration) -> i64 {
 /// Where a queue's handlers run, and on which clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum QueueKind {
     /// On threads of Chime's, one handler at a time. The queue for nearly everything.
     #[default]
@@ -31,6 +32,7 @@ pub enum QueueKind {
 /// What a queue's times count from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum Clock {
     /// `CLOCK_MONOTONIC`, as `std::time::Instant`.
     #[default]
@@ -45,6 +47,7 @@ pub enum Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum State {
     Idle = 0,
     Running = 1,
@@ -68,6 +71,7 @@ impl State {
 /// Why a handler is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum TickKind {
     /// The schedule's deadline was reached.
     Due = 0,
@@ -81,6 +85,7 @@ pub enum TickKind {
 
 /// One call of a handler. Times are nanoseconds on the queue's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tick {
     /// The timer's id. `Timer::borrow` has its methods.
     pub timer: sys::TimerId,
@@ -123,6 +128,7 @@ impl Tick {
 /// What a repeating timer does about due times that passed while it could not tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MissedPolicy {
     /// One tick that says how many; the grid stands.
     #[default]
@@ -134,6 +140,7 @@ pub enum MissedPolicy {
 /// What `resume` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum ResumePolicy {
     /// The grid stands; what was missed comes as one tick at once.
     #[default]
@@ -153,6 +160,8 @@ pub struct Schedule {
     pub interval: Duration,
     /// How late a tick may be in order to share a wake-up; below the interval.
     pub leeway: Duration,
+    /// The longest random part of each due time, so that many programs do not act at one moment; at most the interval.
+    pub jitter: Duration,
     /// The timer finishes after this many due times; 0: never.
     pub limit: u64,
     /// About due times that passed.
@@ -183,6 +192,7 @@ impl Schedule {
             first_ns: self.deadline_ns.unwrap_or_else(|| nanoseconds(self.first)),
             interval_ns: nanoseconds(self.interval),
             leeway_ns: nanoseconds(self.leeway),
+            jitter_ns: nanoseconds(self.jitter),
             tick_limit: self.limit,
             missed_policy: self.missed as i32,
             resume_policy: self.resume as i32,
@@ -193,6 +203,7 @@ impl Schedule {
 
 /// A timer at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TimerInfo {
     /// Its state.
     pub state: State,
@@ -239,6 +250,7 @@ impl TimerInfo {
 
 /// What a queue has done since it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueueStats {
     /// Timers that exist.
     pub timers: u64,

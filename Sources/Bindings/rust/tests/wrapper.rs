@@ -286,3 +286,42 @@ fn a_host_driven_queue_runs_until_its_timers_have_finished_or_it_is_stopped() ->
     assert!(queue.descriptor()? >= 0);
     Ok(())
 }
+
+#[test]
+fn a_panic_comes_out_of_advance_when_the_other_ticks_have_come() {
+    let queue = Queue::new(QueueKind::Virtual).unwrap();
+    let ticks = Arc::new(AtomicUsize::new(0));
+    for failing in [true, false, true, false] {
+        let (ticks, owned) = (ticks.clone(), String::from("moved into a FnOnce"));
+        let function = move |_: &Tick| {
+            drop(owned);
+            ticks.fetch_add(1, Ordering::SeqCst);
+            assert!(!failing, "mine");
+        };
+        queue.once(Duration::from_nanos(1), function).unwrap();
+    }
+    let advance = || queue.advance(Duration::from_nanos(5));
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(advance)).unwrap_err();
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"mine"));
+    assert_eq!((ticks.load(Ordering::SeqCst), queue.now_ns().unwrap()), (4, 5));
+    advance().unwrap();
+}
+
+#[test]
+fn jitter_is_of_the_queue_s_seed_and_a_failure_says_its_kind() {
+    let run = || {
+        let queue = Queue::new(QueueKind::Virtual).unwrap();
+        let (send, ticks) = channel();
+        let schedule = Schedule { jitter: Duration::from_nanos(50), ..Schedule::every(Duration::from_nanos(100)) };
+        let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| send.send(tick.scheduled_ns).unwrap()).unwrap();
+        queue.advance(Duration::from_nanos(2000)).unwrap();
+        ticks.try_iter().collect::<Vec<_>>()
+    };
+    let ticks = run();
+    assert_eq!(ticks, run());
+    assert!(ticks.iter().zip(1..).all(|(time, k)| (0..=50).contains(&(time - k * 100))) && ticks.iter().any(|time| time % 100 != 0));
+    let queue = Queue::new(QueueKind::Virtual).unwrap();
+    let refused = queue.sync(FOREVER, || ()).unwrap_err();
+    assert_eq!((refused.kind(), refused.name()), (chime::ErrorKind::Unsupported, "CHIME_ERROR_UNSUPPORTED"));
+    assert_eq!(queue.every(Duration::from_nanos(0), |_| ()).unwrap_err().kind(), chime::ErrorKind::InvalidArgument);
+}
