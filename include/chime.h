@@ -1273,7 +1273,7 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace-%p.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like). A process that it cannot serve
  * says so on stderr, once, and goes on. With %p, programs that the server starts have a file each: a file that another
- * process writes is refused. (Not on Windows, where both would write.) Name no file in a directory that others may write to.
+ * process writes is refused. Name no file in a directory that others may write to.
  *
  * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and no pipe; the
  *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call

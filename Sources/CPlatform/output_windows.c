@@ -17,6 +17,11 @@ static bool widen(const char *name, WCHAR wide[LONGEST_NAME]) {
   return false;
 }
 
+static HANDLE handle_of(const chime_output *output) { return (HANDLE)_get_osfhandle(output->descriptor); }
+
+/* A byte far behind all that is written: others may read the file. */
+static OVERLAPPED lock_place(void) { return (OVERLAPPED){.Offset = 0xfffffffe, .OffsetHigh = 0x7fffffff}; }
+
 /* Other programs may read it meanwhile. */
 int chime_output_open(chime_output *output, const char *name) {
   enum { FLAGS = _O_WRONLY | _O_CREAT | _O_BINARY | _O_NOINHERIT };
@@ -27,13 +32,29 @@ int chime_output_open(chime_output *output, const char *name) {
   output->descriptor = _wopen(wide, FLAGS | _O_EXCL, _S_IREAD | _S_IWRITE);
   output->is_new = output->descriptor >= 0;
   if (!output->is_new && errno == EEXIST) output->descriptor = _wopen(wide, FLAGS, _S_IREAD | _S_IWRITE);
-  return output->descriptor >= 0 ? 0 : errno;
+  if (output->descriptor < 0) return errno;
+  BY_HANDLE_FILE_INFORMATION found;
+  if (GetFileInformationByHandle(handle_of(output), &found)) {
+    output->device = found.dwVolumeSerialNumber;
+    output->inode = (uint64_t)found.nFileIndexHigh << 32 | found.nFileIndexLow;
+  }
+  OVERLAPPED place = lock_place();
+  if (LockFileEx(handle_of(output), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &place) ||
+      (GetLastError() != ERROR_LOCK_VIOLATION && GetLastError() != ERROR_IO_PENDING))
+    return 0;
+  _close(output->descriptor);
+  output->descriptor = -1;
+  output->is_new = false; /* who has the lock may have opened it first */
+  return EBUSY;
 }
 
-/* Nothing is locked there. */
 int chime_output_share(chime_output *output, chime_output *own) {
-  (void)output, (void)own;
-  return EBUSY;
+  if (own->device != output->device || own->inode != output->inode) return EBUSY;
+  output->descriptor = _dup(own->descriptor);
+  if (output->descriptor < 0) return errno;
+  SetHandleInformation(handle_of(output), HANDLE_FLAG_INHERIT, 0);
+  own->is_shared = 1;
+  return 0;
 }
 
 int chime_output_write(const chime_output *output, const char *bytes, size_t count, int64_t at) {
@@ -49,7 +70,11 @@ int chime_output_write(const chime_output *output, const char *bytes, size_t cou
 
 int chime_output_cut(const chime_output *output, int64_t length) { return _chsize_s(output->descriptor, length); }
 
-void chime_output_close(const chime_output *output) { _close(output->descriptor); }
+void chime_output_close(const chime_output *output) {
+  OVERLAPPED place = lock_place();
+  if (!output->is_shared) UnlockFileEx(handle_of(output), 0, 1, 0, &place);
+  _close(output->descriptor);
+}
 
 void chime_output_undo(const chime_output *output, const char *name) {
   WCHAR wide[LONGEST_NAME];

@@ -20,7 +20,7 @@ static inline void chime_prefetch(const void *address) { __builtin_prefetch(addr
 /* Copies what another thread may write meanwhile. What is done with the copy is done with the copy: a compiler cannot read
    the original again in its place. */
 static inline void chime_copy_once(void *to, const void *from, size_t bytes) {
-  memcpy(to, from, bytes);
+  __builtin_memcpy(to, from, bytes);
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
