@@ -129,6 +129,77 @@ func TestAPanicComesOutOfSync(t *testing.T) {
 	}
 }
 
+// Each waits for a thread of C's no longer than it must: else the process has one for each of them, and ends at 10,000.
+func TestGoroutinesThatWaitInSyncShareThreads(t *testing.T) {
+	queue, other := must(NewQueue(Serial, QueueOptions{})), must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	defer other.Close()
+	inside, end, count := make(chan bool), make(chan bool), 12000
+	must(0, queue.Async(func() {
+		inside <- true
+		<-end
+		must(queue.Sync(Forever, func() {})) // though all places are taken
+		must(other.Sync(Forever, func() {}))
+	}))
+	<-inside
+	ran, ended := 0, make(chan Status, count)
+	for number := 0; number < count; number++ {
+		go func() { ended <- must(queue.Sync(Forever, func() { ran++ })) }()
+	}
+	for len(queue.inner.waiting) < syncThreads {
+		time.Sleep(time.Millisecond)
+	}
+	expect(t, "no place", must(queue.Sync(time.Millisecond, func() {})), TimedOut)
+	end <- true
+	for number := 0; number < count; number++ {
+		select {
+		case status := <-ended:
+			expect(t, "sync", status, OK)
+		case <-time.After(watchdog):
+			t.Fatal("no goroutine came back for 30 s")
+		}
+	}
+	expect(t, "ran", ran, count)
+	expect(t, "places", len(queue.inner.waiting), 0)
+}
+
+func TestAQueueThatRefusesSyncSaysWhatToDo(t *testing.T) {
+	for kind, words := range map[Kind]string{Host: "Async", Virtual: "Async", Concurrent: "Serial"} {
+		queue := must(NewQueue(kind, QueueOptions{}))
+		if _, err := queue.Sync(0, func() {}); !errors.Is(err, Unsupported) || !strings.Contains(err.Error(), words) {
+			t.Error(err)
+		}
+		queue.Close()
+	}
+}
+
+func TestReleaseOfNilIsAnError(t *testing.T) {
+	var missing *Timer
+	for _, release := range []func() (Status, error){missing.Release, func() (Status, error) { return missing.ReleaseAndWait(0) }} {
+		if _, err := release(); !errors.Is(err, InvalidHandle) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestJitterRepeatsByItsSeed(t *testing.T) {
+	run := func(seed uint64) (times []time.Duration) {
+		queue := must(NewQueue(Virtual, QueueOptions{Seed: seed}))
+		defer queue.Close()
+		must(queue.Start(Schedule{First: 100, Interval: 100, Jitter: 50, Limit: 20}, TimerOptions{},
+			func(tick *Tick) { times = append(times, tick.Scheduled) }))
+		must(0, queue.Advance(3000))
+		return times
+	}
+	first, second, other, differ := run(1), run(1), run(2), false
+	expect(t, "ticks", len(first), 20)
+	for index := range first {
+		expect(t, "again", second[index], first[index])
+		differ = differ || other[index] != first[index]
+	}
+	expect(t, "another seed differs", differ, true)
+}
+
 // Each case ends the process that it runs in: with that status, and that in its standard error.
 var endings = map[string]struct {
 	body   func()

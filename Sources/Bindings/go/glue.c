@@ -24,10 +24,21 @@ static void keep(uintptr_t raised) {
   if (innermost->runs) chime_queue_stop(innermost->runs);
 }
 
+static __thread int inside; // functions of Go's that Chime has called on this thread and that have not returned
+int chime_go_is_inside(void) { return inside > 0; }
+
 static void on_tick(const chime_tick *tick, void *context) {
-  keep(chimeGoTick((chime_tick *)tick, (uintptr_t)context, (uintptr_t)tick->target, fate()));
+  inside++;
+  uintptr_t raised = chimeGoTick((chime_tick *)tick, (uintptr_t)context, (uintptr_t)tick->target, fate());
+  inside--;
+  keep(raised);
 }
-static void on_function(void *context) { keep(chimeGoFunction((uintptr_t)context, fate())); }
+static void on_function(void *context) {
+  inside++;
+  uintptr_t raised = chimeGoFunction((uintptr_t)context, fate());
+  inside--;
+  keep(raised);
+}
 static void on_gone(void *context) { keep(chimeGoGone((uintptr_t)context, fate())); }
 
 #define ENTER(queue_that_runs, no_raise, call) \

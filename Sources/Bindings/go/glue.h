@@ -22,6 +22,9 @@ chime_go_answer chime_go_release(chime_timer_t timer);
 chime_go_answer chime_go_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
 chime_status chime_go_sync(chime_queue_t queue, uintptr_t context, int64_t timeout_ns);
 
+// Whether this thread is inside a function that Chime has called.
+int chime_go_is_inside(void);
+
 // schedule NULL: the timer is created and not started.
 chime_status chime_go_start(chime_queue_t queue, const char *label, uint32_t flags, chime_target_t target, int armed,
                             int cancelled, uintptr_t context, const chime_schedule *schedule, chime_timer_t *timer);

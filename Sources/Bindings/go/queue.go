@@ -21,7 +21,13 @@ type Queue struct{ inner *queue }
 type queue struct {
 	id     C.chime_queue_t
 	driven bool // its functions run only inside calls of the program's
+	kind   Kind
+	// One for each goroutine that waits in C for this queue: each of them holds a thread of the process.
+	waiting chan struct{}
 }
+
+// syncThreads is how many threads may wait in C for one queue. Other goroutines wait in Go, which costs no thread.
+const syncThreads = 32
 
 // NewQueue makes a queue.
 func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
@@ -36,9 +42,9 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 			flag(options.Bound, C.CHIME_QUEUE_BOUND),
 		label: label, clock: C.chime_clock(options.Clock), timer_limit: C.uint64_t(options.TimerLimit),
 		start_ns: C.int64_t(options.Start), affinity: C.uint64_t(options.Affinity),
-		realtime_priority: C.int32_t(options.RealtimePriority),
+		realtime_priority: C.int32_t(options.RealtimePriority), qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
 	}
-	made := &queue{driven: kind == Host || kind == Virtual}
+	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, waiting: make(chan struct{}, syncThreads)}
 	_, err = checked(func() C.chime_status {
 		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})
@@ -154,11 +160,18 @@ func (q *Queue) Async(function func(), gone ...func()) error {
 }
 
 // Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut:
-// it could not start in time, and will not run. Its panic comes out of Sync.
+// it could not start in time, and will not run. Its panic comes out of Sync. Of the goroutines that wait for one queue, 32 wait
+// in C, where each holds a thread; the others wait in Go.
 func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	if function == nil {
 		return InvalidArgument, errNil
 	}
+	left, ok := q.enterSync(timeout)
+	if !ok {
+		return TimedOut, nil
+	}
+	defer left.leave()
+	timeout = left.timeout
 	var panicked bool
 	var value any
 	context := cgo.NewHandle(callback{call: func(*Tick) {
@@ -174,7 +187,57 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	if panicked {
 		panic(value)
 	}
+	if status == Unsupported && q.inner != nil {
+		switch q.inner.kind {
+		case Concurrent:
+			err = &Error{status, "the functions of a Concurrent queue may overlap, so it is no lock: use a Serial queue, or a sync.Mutex"}
+		case Host, Virtual:
+			err = &Error{status, "this queue has no thread that could run the function: the goroutine that calls Run, Process or " +
+				"Advance calls the function itself, between two of those calls; other goroutines give it to Async"}
+		}
+	}
 	return status, err
+}
+
+// syncTurn is a place among the goroutines that wait in C, and what is left of the timeout.
+type syncTurn struct {
+	waiting chan struct{}
+	timeout time.Duration
+}
+
+func (turn syncTurn) leave() {
+	if turn.waiting != nil {
+		<-turn.waiting
+	}
+}
+
+// enterSync waits for such a place. A function that Chime has called needs none: it holds its thread already, and those who
+// have a place may be waiting for it.
+func (q *Queue) enterSync(timeout time.Duration) (turn syncTurn, ok bool) {
+	if q == nil || q.inner == nil || timeout < 0 || C.chime_go_is_inside() != 0 {
+		return syncTurn{nil, timeout}, true
+	}
+	turn = syncTurn{q.inner.waiting, timeout}
+	select {
+	case turn.waiting <- struct{}{}:
+		return turn, true
+	default:
+	}
+	if timeout == Forever {
+		turn.waiting <- struct{}{}
+		return turn, true
+	}
+	begin, late := time.Now(), time.NewTimer(timeout)
+	defer late.Stop()
+	select {
+	case turn.waiting <- struct{}{}:
+		if turn.timeout -= time.Since(begin); turn.timeout < 0 {
+			turn.timeout = 0
+		}
+		return turn, true
+	case <-late.C:
+		return syncTurn{}, false
+	}
 }
 
 // Now is the time on the queue's clock.

@@ -25,6 +25,8 @@ type timer struct {
 // the owner's would not do.
 func Borrow(id uint64) *Timer { return &Timer{&timer{id: C.chime_timer_t(id)}} }
 
+var errNoTimer = &Error{InvalidHandle, "the *Timer is nil"}
+
 // ID is the timer's id, for C. It is stale once the timer is released or collected: see runtime.KeepAlive.
 func (t *Timer) ID() uint64 {
 	if t == nil || t.inner == nil {
@@ -159,11 +161,17 @@ func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
 // Release cancels the timer and lets go of it, and of its function after the last call. Ignored: its queue is closed, and
 // the timer ended with it.
 func (t *Timer) Release() (Status, error) {
+	if t == nil {
+		return InvalidHandle, errNoTimer
+	}
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer { return C.chime_go_release(id) })
 }
 
 // ReleaseAndWait releases, then waits until the function has returned.
 func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
+	if t == nil {
+		return InvalidHandle, errNoTimer
+	}
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer {
 		return C.chime_go_release_and_wait(id, C.int64_t(timeout))
 	})

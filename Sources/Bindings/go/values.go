@@ -63,6 +63,7 @@ type Schedule struct {
 	Limit           uint64        // due times; 0: no limit
 	MissedDelay     bool          // the interval counts from the end of the function: spacing, not a grid
 	ResumeRemaining bool          // Resume keeps the time that was left; otherwise the grid stands
+	Jitter          time.Duration // each tick is due at its time of the grid plus a random part, up to this; at most the interval
 }
 
 func (s *Schedule) inC() *C.chime_schedule {
@@ -72,6 +73,7 @@ func (s *Schedule) inC() *C.chime_schedule {
 	made := &C.chime_schedule{
 		size: C.sizeof_chime_schedule, flags: flag(s.Deadline, C.CHIME_SCHEDULE_DEADLINE), first_ns: C.int64_t(s.First),
 		interval_ns: C.int64_t(s.Interval), leeway_ns: C.int64_t(s.Leeway), tick_limit: C.uint64_t(s.Limit),
+		jitter_ns: C.int64_t(s.Jitter),
 	}
 	if s.MissedDelay {
 		made.missed_policy = C.CHIME_MISSED_DELAY
@@ -81,6 +83,18 @@ func (s *Schedule) inC() *C.chime_schedule {
 	}
 	return made
 }
+
+// Class is a quality of service: the order in which queues have their turns.
+type Class int32
+
+// Classes.
+const (
+	DefaultClass         Class = C.CHIME_QOS_DEFAULT
+	BackgroundClass      Class = C.CHIME_QOS_BACKGROUND
+	UtilityClass         Class = C.CHIME_QOS_UTILITY
+	UserInitiatedClass   Class = C.CHIME_QOS_USER_INITIATED
+	UserInteractiveClass Class = C.CHIME_QOS_USER_INTERACTIVE
+)
 
 // QueueOptions are what a queue can be told when it is made. Zero is each member's default.
 type QueueOptions struct {
@@ -92,6 +106,8 @@ type QueueOptions struct {
 	Bound            bool          // host-driven queues: only the thread that made the queue may drive it
 	Affinity         uint64        // precise queues: a bit for each processor that the thread may run on
 	RealtimePriority int32         // precise queues: 1 to 99, the thread's priority under SCHED_FIFO
+	Class            Class         // serial and concurrent queues: whose turn comes first
+	Seed             uint64        // virtual queues: of Schedule.Jitter
 }
 
 // TimerOptions are what Start and Create can be told about a timer.
