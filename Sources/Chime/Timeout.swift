@@ -10,6 +10,9 @@ extension AnyTimerQueue {
   /// cancellation is waited for. Its end decides: a value is returned, even one that comes late; an error that it throws
   /// when the time was over means that it was exceeded. When the caller goes on does not matter.
   ///
+  /// The queue notices that the time is over where its handlers run: on a `MainTimerQueue` not before the main actor is free.
+  /// Take a `TimerQueue` for a limit on what holds that actor up.
+  ///
   /// - Parameters:
   ///   - limit: from now, on the queue's clock, a virtual one in tests; 0 or more.
   ///   - body: what may take that long; not kept.
