@@ -534,7 +534,9 @@ CHIME_API chime_status chime_queue_process(chime_queue_t queue, uint32_t max, ui
  * @param finalizer  frees the context; may be NULL
  * @param timer      receives the id; NULL: nobody holds the timer, which releases itself once its handler has returned
  *                   and it is not running: a handler that restarts its timer keeps it
- * @return as chime_timer_start
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: handler is NULL, and the queue gives no
+ *         records; or delay_ns is negative; CHIME_ERROR_UNSUPPORTED: a handler, or a finalizer, on a queue that gives
+ *         records; CHIME_ERROR_INVALID_HANDLE: queue; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */
@@ -637,7 +639,10 @@ CHIME_API chime_status chime_timer_create(chime_queue_t queue, const chime_timer
  *
  * @param schedule  copied; required
  * @param timer     NULL: nobody holds the timer; it releases itself once its handler has returned and it is not running
- * @return as chime_timer_create; CHIME_ERROR_INVALID_ARGUMENT also if the schedule is not valid
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or schedule is NULL, a wrong
+ *         size, an unknown flag, a label that is not UTF-8, or the schedule is not valid; CHIME_ERROR_UNSUPPORTED: a
+ *         handler, or another function, on a queue that gives records; CHIME_ERROR_INVALID_HANDLE: queue, or
+ *         options->target; CHIME_ERROR_TARGET_GONE: the target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */
@@ -650,7 +655,9 @@ CHIME_API chime_status chime_timer_start(chime_queue_t queue, const chime_timer_
  *
  * @param interval_ns  above 0
  * @param timer        NULL: nobody holds the timer, which ends when its handler cancels it, or with the queue
- * @return as chime_timer_start
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: handler is NULL, and the queue gives no
+ *         records; or interval_ns is not above 0; CHIME_ERROR_UNSUPPORTED: a handler, or a finalizer, on a queue that
+ *         gives records; CHIME_ERROR_INVALID_HANDLE: queue; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */

@@ -27,7 +27,7 @@ fn main() {
             println!("cargo:rerun-if-changed={}", lib.display());
             link(shared);
         }
-        Err(_) => by_pkg_config(),
+        Err(_) => by_pkg_config(shared),
     }
 }
 
@@ -44,7 +44,7 @@ fn link(shared: bool) {
     }
 }
 
-fn by_pkg_config() {
+fn by_pkg_config(shared: bool) {
     let program = env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".into());
     let wanted = [format!("chime >= {}", SERIES.0), format!("chime < {}", SERIES.1)];
     let output = match Command::new(&program).arg("--libs").args(&wanted).output() {
@@ -59,6 +59,13 @@ fn by_pkg_config() {
         );
     }
     let flags = String::from_utf8(output.stdout).unwrap_or_default();
+    // Cargo hands no rpath of a library on to its programs. Where one is needed, as in an unpacked release, the archive beside
+    // it becomes part of the program instead.
+    let rpath = flags.split_whitespace().find_map(|flag| flag.strip_prefix("-Wl,-rpath,"));
+    if let Some(directory) = rpath.filter(|directory| !shared && Path::new(directory).join("libchime.a").exists()) {
+        println!("cargo:rustc-link-search=native={directory}");
+        return link(false);
+    }
     for flag in flags.split_whitespace() {
         if let Some(directory) = flag.strip_prefix("-L") {
             println!("cargo:rustc-link-search=native={directory}");

@@ -29,10 +29,10 @@ def files(target, tree):
     runtime = {f"{lib}/{name}": tree[f"lib/{name}"] for name in (f"{soname}.{VERSION}", soname)}
     development = {f"{lib}/{path[len('lib/'):]}": content for path, content in tree.items()
                    if path.startswith(("lib/pkgconfig/", "lib/cmake/")) or path in ("lib/libchime.so", "lib/libchime.a")}
-    # As all packages have them: absolute, since nothing moves.
+    # From where the file lies, so that what `dpkg -x` unpacks is found, too; without the rpath, which an installed library needs not.
     for name in ("chime.pc", "chime-static.pc"):
         text = development[f"{lib}/pkgconfig/{name}"].decode()
-        text = text.replace("prefix=${pcfiledir}/../..", "prefix=/usr").replace("${prefix}/lib", f"${{prefix}}/lib/{TRIPLETS[target.debian]}")
+        text = text.replace("prefix=${pcfiledir}/../..", "prefix=${pcfiledir}/../../..").replace("${prefix}/lib", f"${{prefix}}/lib/{TRIPLETS[target.debian]}")
         development[f"{lib}/pkgconfig/{name}"] = text.replace(" -Wl,-rpath,${libdir}", "").encode()
     name = f"{lib}/cmake/Chime/ChimeConfig.cmake"
     development[name] = development[name].replace(b"${_chime_libdir}/../include", b"${_chime_libdir}/../../include")

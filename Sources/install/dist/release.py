@@ -176,7 +176,7 @@ def documents():
 def bindings():
     """What programs in Go, Rust and Node compile; Python has its wheel."""
     tree = {}
-    for language, kept in (("go", r"(\.go|\.[ch]|\.md|left_out\.txt|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"(\.c|\.js|\.d\.ts|\.json|\.md|/Makefile|/LICENCE|left_out\.txt)$")):
+    for language, kept in (("go", r"(\.go|\.[ch]|\.md|left_out\.txt|/go\.mod|/LICENCE)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"(\.c|\.js|\.d\.ts|\.json|\.md|/Makefile|/LICENCE|left_out\.txt)$")):
         top = SOURCES / "Bindings" / language
         for path in sorted(top.rglob("*")):
             name = str(path.relative_to(top))
@@ -209,7 +209,20 @@ def guides():
 
 
 def built_with_pkg_config(example):
-    """An example whose comment says how it is built with an installed libchime, not in a clone."""
+    """An example whose comment says how it is built with an installed libchime, not in a clone, and how that is run."""
+    example = re.sub(r"^( \* Run:.*? )build/(?=\w)", r"\1./", example, flags=re.M)
+    makefile = (ROOT / "examples-c/Makefile").read_text()
+
+    def beside_a_library(match):
+        name, package = match.groups()
+        compiler = "c++ -std=c++17" if (ROOT / f"examples-c/{name}.cpp").exists() else "cc"
+        link = re.search(rf"^link-{name} = (.*)$", makefile, re.M)
+        flags = "$(pkg-config --cflags --libs chime%s)" % (" glib-2.0" if package == "libglib2.0-dev" else "")
+        own = f" {link[1]}" if link and "glib" not in package else ""
+        source = f"{name}.{'cpp' if '++' in compiler else 'c'}"
+        return f"{compiler} {source} -o {name} {flags}{own} -pthread   ({package})"
+
+    example = re.sub(r"make build/(\w+) \((\S+)\)", beside_a_library, example)
     return re.sub(r"make \(or (c\S+ (?:-std=\S+ )?\S+) -o build/(\w+) -I\.\./include -Lbuild/lib -lchime(?: -pthread)?\s+(?:\* +)?-Wl,-rpath,build/lib\)",
                   r"\1 -o \2 $(pkg-config --cflags --libs chime) -pthread", example)
 

@@ -50,11 +50,20 @@ ALWAYS = {
     ("info", None): "receives it; its size must be set", ("stats", None): "receives them; its size must be set",
     ("run_loop", False): "the run loop's id", ("run_loop", True): "receives the run loop's id", ("interval_ns", False): "the time between ticks",
     ("interval_ns", True): "receives the interval", ("tolerance_ns", True): "receives the tolerance",
-    ("capacity", None): "how many fit",
+    ("capacity", None): "how many bytes of text there are, its 0 included",
     ("mode", None): "the mode's name", ("repeats", None): "0 or 1", ("valid", None): "receives 1 or 0", ("remaining_ns", None): "receives the time that is left",
 }
 DEFINES = {"CHIME_SECOND": r"CHIME_(NANOSECOND|MICROSECOND|MILLISECOND|SECOND|MINUTE|HOUR|FOREVER)$",
            "CHIME_VERSION": r"CHIME_VERSION", "CHIME_RUN_LOOP_DEFAULT_MODE": r"CHIME_RUN_LOOP_\w+_MODES?$"}
+
+
+# What chime(7) names at its end.
+FILES = [("C.md", "how to link libchime, the kinds of queues, all functions on a page"), ("Languages.md", "Python, Go, Rust, Node and others"),
+         ("Promises.md, Limits.md", "what you can rely on, and what cannot be"), ("Troubleshooting.md", "when a timer does not tick"),
+         ("ComingFrom.md", "libuv, libev, GLib, timerfd and others, call for call"),
+         ("examples/README.md", "small programs, in the order in which one learns")]
+FIRST_PAGES = ["chime_queue_create", "chime_timer_after", "chime_timer_every", "chime_timer_start", "chime_timer_postpone",
+               "chime_timer_release", "chime_queue_shutdown", "chime_status"]
 
 
 def literal(text):
@@ -91,7 +100,7 @@ def prose(text):
 
 
 def page(name, section, version, parts):
-    out = [f'.TH {name} {section} "" "Chime {version}" "Chime"']
+    out = [f'.TH {name} {section} "" "Chime {version}" "Chime"', ".nh", ".ad l"]
     for heading, lines in parts:
         if lines:
             out += [f".SH {heading}", *lines]
@@ -188,6 +197,15 @@ class Manual:
             else:
                 found.append((status, when))
         return found
+
+    def always(self, status, item):
+        """What a status means wherever it is returned: of structures only where the function takes one with a size."""
+        text = self.statuses[status]
+        taken = [self.items[word] for word in re.findall(r"\bchime_\w+(?= \*)", item.declaration) if word in self.items]
+        if not any(declaration.endswith(" size") for one in taken for declaration, _, _ in one.members):
+            text = text.replace("out of range, contradicts another, or is a structure whose `size` is not set",
+                                "out of range, or contradicts another")
+        return text
 
     def like_the_one_before(self, name):
         """`The same as a timeout for poll(2)`: of the function before it."""
@@ -300,7 +318,7 @@ class Manual:
         results = []
         for status, when in self.returned(name):
             if status:
-                results += [".TP", f"\\fB{status}\\fP", escaped(when or self.statuses[status])]
+                results += [".TP", f"\\fB{status}\\fP", escaped(when or self.always(status, item))]
             else:
                 results += [".PP", escaped(when)]
         return page(name, 3, self.version, [
@@ -378,6 +396,12 @@ class Manual:
                 listed += [".TP", f"\\fB{name}\\fP(3)", escaped(self.about(name))]
             lines = prose(self.sections[title])
             parts.append((title.upper(), [*lines, *listed]))
+        rows = [f".TP\n\\fI{literal(path)}\\fP\n{escaped(what)}" for path, what in FILES]
+        parts.append(("ENVIRONMENT", [".TP", "\\fBCHIME_TRACE\\fP", escaped(
+            "a file that receives a trace of the process, as of chime_trace_to_file; %p in it is the process's id. libchime reads"
+            " no other variable, and none in a program with more rights than its user.")]))
+        parts.append(("FILES", [escaped("Below /usr/share/doc/libchime-dev, or share/doc/chime of an unpacked release:"), *rows]))
+        parts.append(("SEE ALSO", [", ".join(f"\\fB{word}\\fP(3)" for word in FIRST_PAGES) + ", \\fBpkg\\-config\\fP(1)"]))
         return page("chime", 7, self.version, parts)
 
 
