@@ -146,10 +146,12 @@ class Programs(unittest.TestCase):
             '''
             import textwrap
             for isolated in False, True:
-                try:
-                    one = interpreters.create(isolated=isolated)
-                except TypeError:
+                if sys.version_info >= (3, 13):
                     one = interpreters.create("isolated" if isolated else "legacy")
+                elif sys.version_info >= (3, 9):
+                    one = interpreters.create(isolated=isolated)
+                else:
+                    one = interpreters.create()
                 failed = interpreters.run_string(one, textwrap.dedent(text))
                 assert failed is None, failed
                 interpreters.destroy(one)
