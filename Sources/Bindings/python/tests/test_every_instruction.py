@@ -39,7 +39,7 @@ def checks_signals(instruction):
 
 
 class Interrupted:
-    """Raises at the place with that number. Before 3.11 the places are lines: those instructions have other names."""
+    """Raises at the place with that number."""
 
     def __init__(self, number, error):
         self.number, self.error, self.count, self.before = number, error, 0, {}
@@ -56,8 +56,7 @@ class Interrupted:
     def enter(self, frame, event, argument):
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if sys.version_info >= (3, 11):
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self.inside
 
     def inside(self, frame, event, argument):
@@ -67,7 +66,7 @@ class Interrupted:
             self.before[frame] = name
             if not checks_signals(before):
                 return self.inside
-        elif event != "line" or frame.f_trace_opcodes:
+        else:
             return self.inside
         self.count += 1
         if self.count == self.number:
@@ -86,6 +85,7 @@ def queues_in_c():
     return count.value
 
 
+@unittest.skipUnless(sys.version_info[:2] == (3, 11), "other versions trace other instructions, or none")
 class EveryInstruction(unittest.TestCase):
     def setUp(self):
         self.unraisable, before = [], sys.unraisablehook
