@@ -777,8 +777,8 @@ CHIME_API chime_status chime_timer_cancel(chime_timer_t timer);
  * Cancels, then waits until no handler of the timer is running, whatever its state. What that handler has started again
  * meanwhile is cancelled, too; what other threads start is theirs.
  *
- * @return CHIME_OK: the timer is neither running nor suspended, and no handler of it runs; CHIME_IGNORED: there was nothing to cancel, and no
- *         handler ran; CHIME_TIMED_OUT: cancelled, but its handler is still running;
+ * @return CHIME_OK: the timer is neither running nor suspended, and no handler of it runs; CHIME_IGNORED: there was
+ *         nothing to cancel, and no handler ran; CHIME_TIMED_OUT: cancelled, but its handler is still running;
  *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
  *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -1119,7 +1119,9 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
  * release the queue, release its timers and take their last records: records that nobody has taken are lost with it.
  *
  * Timers may be used from any thread. The last callbacks of a released timer (cancel handler, finalizer) run inside the
- * call that releases it. Two exceptions:
+ * call that releases it. Three exceptions:
+ *   - That call is made inside a callback of the queue: they run when the ticks that were due have had their turn, before
+ *     the call that drives the queue returns.
  *   - Another thread is inside the queue: they run at the end of that thread's call. (While a releasing thread runs
  *     such callbacks, chime_queue_process answers CHIME_ERROR_BUSY: keep them short.)
  *   - The queue is bound: they run in the next call of the bound thread. But when the queue itself is released, they
@@ -1245,8 +1247,8 @@ CHIME_API chime_status chime_target_release(chime_target_t target);
  * Sets one function to which every transition of every timer is reported, and every callback that gets a tick. A
  * transition is reported just after it took effect, on the thread that caused it, before that call returns. A callback
  * is reported just before it is called and just after it has returned. Handlers added to a timer are reported together
- * with its own, as one; finalizers and functions are not reported. Without a trace function each of these places costs
- * one load of a flag.
+ * with its own, as one; finalizers, functions and the action that chime_weak_timer_fire calls are not reported. Without a
+ * trace function each of these places costs one load of a flag.
  *
  * For a callback (kinds below 16), `trace` gets the same tick as the callback; of a value that expires, and of a weak
  * timer, that of the timer within, which is Chime's: leave it alone. For everything else (CHIME_TRACE_*) the
