@@ -374,9 +374,10 @@ typedef struct chime_queue_options {
                                           as memory and ids allow */
   int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
-  chime_function CHIME_NULLABLE leave; /* after handlers run: to attach a thread that the host did not create to a
-                                          language's runtime. On main queues and run loops, too. Not with host-driven
-                                          and virtual queues, whose handlers run in calls of the host's */
+  chime_function CHIME_NULLABLE leave; /* after callbacks run, finalizers included: to attach a thread that the host did
+                                          not create to a language's runtime. On main queues and run loops, too. Not
+                                          with host-driven and virtual queues, whose handlers run in calls of the
+                                          host's */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
   uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
                                           systems do not have that: UNSUPPORTED */
@@ -481,8 +482,10 @@ typedef struct chime_timer_options {
  * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for
  * some five seconds. While handlers are short there are about as many as processors. Where each processor has
  * a handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
- * others of its serial queue, and no other queue. Of a concurrent queue 48 handlers at most overlap. If the system
- * grants no further thread, ticks wait for those that there are.
+ * others of its serial queue, and another queue by a millisecond or two. Handlers that become due together and all
+ * stay begin one after another, a millisecond apart; while 255 stay, every other waits until one returns. Of a
+ * concurrent queue 48 handlers at most overlap. If the system grants no further thread, ticks wait for those that there
+ * are.
  *
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
  * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.

@@ -6,6 +6,7 @@
 #include "poller.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -92,6 +93,15 @@ bool chime_poller_set(const chime_poller *poller, int64_t time) {
   int64_t start = time < 1 ? 1 : time; /* 0 would mean never */
   struct itimerspec spec = {{0, 0}, {start / 1000000000, start % 1000000000}};
   bool is_set = timerfd_settime(poller->timer, TFD_TIMER_ABSTIME, &spec, NULL) == 0;
+  errno = error;
+  return is_set;
+}
+
+bool chime_poller_is_set(const chime_poller *poller) {
+  struct itimerspec left = {{0, 0}, {0, 0}};
+  int error = errno;
+  bool is_set = timerfd_gettime(poller->timer, &left) != 0 || left.it_value.tv_sec > 0 || left.it_value.tv_nsec > 0 ||
+                poll(&(struct pollfd){poller->file, POLLIN, 0}, 1, 0) != 0;
   errno = error;
   return is_set;
 }

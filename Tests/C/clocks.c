@@ -156,3 +156,47 @@ TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
           load(&h->entered)); /* the id of one that was released inside is stale before its last hook ends */
   }
 }
+
+/* ---- Functions that are discarded between hooks ------------------------------------------------------------------- */
+
+enum { DISCARDED = 300 };
+
+typedef struct attached {
+  pthread_key_t key;
+  int entered, may_go, finalized, outside;
+} attached;
+
+static void attach(void *context) {
+  attached *a = context;
+  pthread_setspecific(a->key, a);
+}
+static void detach(void *context) {
+  attached *a = context;
+  pthread_setspecific(a->key, NULL);
+}
+static void wait_until_it_may_go(void *context) {
+  attached *a = context;
+  add(&a->entered, 1);
+  await(&a->may_go, 1);
+}
+static void count_if_outside(void *context) {
+  attached *a = context;
+  if (pthread_getspecific(a->key) == NULL) add(&a->outside, 1);
+  add(&a->finalized, 1);
+}
+
+TEST(what_a_concurrent_queue_discards_ends_between_its_hooks) {
+  attached *a = csuite_memory(t, sizeof *a);
+  chime_queue_t queue = 0;
+  int i;
+  REQUIRE(pthread_key_create(&a->key, NULL) == 0);
+  REQUIRE_OK(create_queue(CONCURRENT, &QUEUE_OPTIONS(.enter = attach, .leave = detach, .hook_context = a), &queue,
+                          &(chime_run_loop_t){0}));
+  for (i = 0; i < DISCARDED; i++) EXPECT_OK(chime_queue_async(queue, wait_until_it_may_go, a, count_if_outside));
+  EXPECT(await(&a->entered, 1));
+  EXPECT(chime_queue_release(queue) >= 0);
+  store(&a->may_go, 1);
+  EXPECT(await(&a->finalized, DISCARDED));
+  EXPECT_EQ(a->outside, 0);
+  pthread_key_delete(a->key);
+}

@@ -306,3 +306,34 @@ TEST(a_closed_descriptor_is_never_touched_again) {
   while (started > 0) pthread_join(threads[--started], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
+
+typedef struct stopping {
+  chime_queue_t queue;
+  int calls, last;
+} stopping;
+
+static void stop_at_last_call(void *context) {
+  stopping *s = context;
+  if (++s->calls == s->last) chime_queue_stop(s->queue);
+}
+static void stop_at_last_tick(const chime_tick *tick, void *context) { stop_at_last_call(context); }
+
+/* Functions or ticks; a stop in the first, or in the last, which is not kept for the next run. */
+HOST_TEST(no_callback_of_a_run_begins_after_its_stop, 0) {
+  enum { CALLBACKS = 1000 };
+  stopping *s = csuite_memory(t, sizeof *s);
+  int i, way;
+  s->queue = queue;
+  for (way = 0; way < 4; way++) {
+    s->calls = 0;
+    s->last = way % 2 ? CALLBACKS : 1;
+    for (i = 0; i < CALLBACKS; i++) {
+      if (way < 2) EXPECT_OK(chime_queue_async(queue, stop_at_last_call, s, NULL));
+      else EXPECT_OK(chime_timer_after(queue, 0, stop_at_last_tick, s, NULL, NULL));
+    }
+    EXPECT_EQ(chime_queue_run(queue, 0), CHIME_STOPPED);
+    EXPECT_EQ(s->calls, s->last);
+    EXPECT_OK(chime_queue_run(queue, 0));
+    EXPECT_EQ(s->calls, CALLBACKS);
+  }
+}

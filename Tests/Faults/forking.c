@@ -150,3 +150,38 @@ CASE(a_program_that_is_started_is_no_fork) {
   }
   expect_parent_unharmed();
 }
+
+/* ---- In a hook ---------------------------------------------------------------------------------------------------------- */
+
+enum { ENTER, HANDLER, LEAVE, POINTS };
+
+static int point, child_id, is_child;
+
+/* Nothing more is called in the child, whose only thread is the queue's, and ends. */
+static void fork_at(int here) {
+  pid_t pid;
+  if (load(&is_child)) _exit(10 + here);
+  if (point != here || load(&child_id) != 0) return;
+  pid = fork();
+  store(pid == 0 ? &is_child : &child_id, pid == 0 ? 1 : (int)pid);
+}
+static void fork_in_enter(void *context) { (void)context, fork_at(ENTER); }
+static void fork_in_leave(void *context) { (void)context, fork_at(LEAVE); }
+static void fork_in_a_handler(const chime_tick *tick, void *context) {
+  fork_at(HANDLER);
+  count_tick(tick, context);
+}
+
+/* `enter` comes before the pass looks at the timer, which is new. */
+CASES(in_a_hook, argument, 0, 4 * POINTS - 1) {
+  static const where kinds[] = {SERIAL, CONCURRENT, PRECISE, RUN_LOOP};
+  int status = -1;
+  point = argument % POINTS;
+  queue = place_queue(kinds[argument / POINTS], &QUEUE_OPTIONS(.enter = fork_in_enter, .leave = fork_in_leave));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, fork_in_a_handler, &ticks, NULL, &timer));
+  REQUIRE(await(&child_id, 1));
+  EXPECT_EQ(waitpid(load(&child_id), &status, 0), load(&child_id));
+  EXPECT_EQ(status, 0);
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}

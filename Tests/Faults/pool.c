@@ -27,6 +27,52 @@ CASES(handlers_that_never_return, where, SERIAL, CONCURRENT) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
+/* A queue that is made when all threads have such handlers: two serial queues', or a concurrent queue's four; and one whose
+ * handler has ended its own queue. */
+CASES(a_queue_made_beside_handlers_that_stay, where, SERIAL, CONCURRENT) {
+  static int ticks, released;
+  chime_queue_t queues[4], queue;
+  int i, count = where == SERIAL ? 2 : 4;
+  for (i = 0; i < count; i++) {
+    queues[i] = i == 0 || where == SERIAL ? place_queue(where, NULL) : queues[0];
+    EXPECT_OK(chime_timer_after(queues[i], 0, stay, NULL, NULL, NULL));
+  }
+  EXPECT(await(&staying, count));
+  if (where == SERIAL) EXPECT_EQ(chime_queue_release(queues[0]), CHIME_RUNNING);
+  queue = place_tick(where, &ticks, NULL);
+  EXPECT(await(&ticks, 20));
+  EXPECT_OK(chime_queue_async(queue, count_call, &released, NULL));
+  EXPECT(await(&released, 1));
+  store(&may_go, 1);
+  place_end(where, queue);
+  if (where == SERIAL) place_end(where, queues[1]);
+  else place_end(where, queues[0]);
+}
+
+/* Each of the handlers makes a queue, and waits for its timer. */
+static void wait_for_a_new_queue(const chime_tick *tick, void *done) {
+  static int ticks[2];
+  int *mine = &ticks[add(&staying, 1) - 1];
+  chime_queue_t queue;
+  (void)tick;
+  EXPECT(await(&staying, 2));
+  queue = place_tick(SERIAL, mine, NULL);
+  EXPECT(await(mine, 3));
+  place_end(SERIAL, queue);
+  add(done, 1);
+}
+CASE(handlers_that_wait_for_queues_that_they_make) {
+  static int done;
+  chime_queue_t queues[2];
+  int i;
+  for (i = 0; i < 2; i++) {
+    queues[i] = place_queue(SERIAL, NULL);
+    EXPECT_OK(chime_timer_after(queues[i], 0, wait_for_a_new_queue, &done, NULL, NULL));
+  }
+  EXPECT(await(&done, 2));
+  for (i = 0; i < 2; i++) place_end(SERIAL, queues[i]);
+}
+
 /* ---- Many queues, and none -------------------------------------------------------------------------------------- */
 
 /* They share threads and descriptors; when the last one has ended, the threads end. */

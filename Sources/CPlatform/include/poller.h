@@ -45,6 +45,8 @@ bool chime_poller_keeps_time(void);
 
 /* Sets the time, on CLOCK_MONOTONIC, at which one thread is woken; it replaces the one before. False: the system refuses. */
 bool chime_poller_set(const chime_poller *poller, int64_t time);
+/* For the checked build: whether that time is to come, or its event waits to be taken. On Linux only: true elsewhere. */
+bool chime_poller_is_set(const chime_poller *poller);
 /* Wakes one thread. */
 void chime_poller_ring(const chime_poller *poller);
 

@@ -16,7 +16,13 @@ final class DispatchDriver: QueueDriver {
     control = core.control
     dispatchContext = context
     // Holds the queue until `close`.
-    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler { core.pass() })
+    machine = TimerMachine(
+      WorkSourceFactory(context.timerQueue),
+      standing: TimerMachineHandler {
+        // Its time has come, whatever the clock says when the pass reads it.
+        (core.driver as? DispatchDriver)?.armed.store(.max, ordering: .relaxed)
+        core.pass()
+      })
     waker = Locked(context.queue.makeRunner { core.pass() })
   }
 
@@ -84,5 +90,5 @@ final class DispatchDriver: QueueDriver {
   /// Once the main thread has ended, libdispatch runs the main queue on threads of its own.
   var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainQueue.isMainThread) }
   var mayNeverRun: Bool { !dispatchContext.isOwn }
-  var shouldYield: Bool { dispatchContext.isMain && MainQueue.stopIsPending }
+  var shouldYield: Bool { dispatchContext.isMain && MainQueue.isBeingRun && MainQueue.stopIsPending }
 }

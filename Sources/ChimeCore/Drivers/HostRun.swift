@@ -15,7 +15,7 @@ extension QueueCore {
       while true {
         var refused = core.takeStop(driver)
         if refused == .stopped { return .stopped }
-        if refused == nil, case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
+        if refused == nil, case .failure(let status) = process(id, most: .max, isOfRun: true, watches: !untilStopped) {
           refused = status
         }
         if let status = refused {
@@ -28,6 +28,8 @@ extension QueueCore {
         }
         if core.closing.hasBegun { return .queueHasEnded }
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
+        // A stop inside the last callback is this run's.
+        if core.control.stopIsPending(id) { continue }
         // As it was at the end of that pass. A timer that came later is another thread's and has not run yet.
         if !untilStopped, driver.isIdle { return .ok }
         // Something came in the meantime, and a thread that ended a timer may have taken it in.

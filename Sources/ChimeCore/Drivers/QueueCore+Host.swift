@@ -24,7 +24,7 @@ extension QueueCore {
   /// Runs what is due, at most `most` callbacks; or writes it down as records, and ends the ticks taken before. Gives how
   /// many were called or written down.
   package static func process(
-    _ id: UInt64, most: Int, watches: Bool = false, into buffer: RecordBuffer? = nil
+    _ id: UInt64, most: Int, isOfRun: Bool = false, watches: Bool = false, into buffer: RecordBuffer? = nil
   ) -> Result<Int, Status> {
     findHost(id).flatMap { core, driver in
       if core.givesRecords != (buffer != nil) {
@@ -39,7 +39,7 @@ extension QueueCore {
         if buffer != nil { core.endOutstandingRecords(frame) }
         if core.isAbandoned { return }
         core.records.buffer = buffer
-        count = core.runSlices(atMost: most, frame)
+        count = core.runSlices(atMost: most, isOfRun: isOfRun, frame)
         if let written = core.records.buffer?.count { count = written }
         core.records.buffer = nil
       }
@@ -56,13 +56,14 @@ extension QueueCore {
 
   /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
   /// down.
-  func runSlices(atMost most: Int, _ frame: CurrentFrame) -> Int {
+  func runSlices(atMost most: Int, isOfRun: Bool = false, _ frame: CurrentFrame) -> Int {
     let before = delivered
     var wasOpen: Bool
     repeat {
       wasOpen = batch.isOpen
-      runSlice(Limit(count: most - (delivered - before)), frame)
+      runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), frame)
     } while wasOpen && !isAbandoned && !batch.isOpen && delivered - before < most
+      && !(isOfRun && control.stopIsPending(id))
     return delivered - before
   }
 

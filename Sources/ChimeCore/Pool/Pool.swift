@@ -10,9 +10,10 @@ import Synchronization
 /// alone costs one system call a wake-up.
 ///
 /// There are two threads as long as there is an item, so that one waits while the other has a turn; and more, up to one
-/// for each item: the thread that takes the last turn begins another. But while every processor has a turn, the last
+/// for each item: the thread that takes the last turn begins another, and so does whoever wants something while none can
+/// wait. But while every processor has a turn, the last
 /// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
-/// Where the system refuses a thread, see `begin(triesLeft:)` and `relieve`. (P23, P23b, P23c, Protocols.md.)
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `help`. (P23, P23b, P23c, Protocols.md.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
@@ -56,6 +57,7 @@ package enum Pool: ProcessState {
     state.reinitialize(PoolState())
     listeners.reinitialize()
     isWanted.store(false, ordering: .relaxed)
+    forgetInPoller()
   }
 
   // MARK: Items
@@ -117,11 +119,15 @@ package enum Pool: ProcessState {
     if isStarving { tellWaiters() }
   }
 
-  /// What is ready waits for a thread that there may never be. Asks the system once more for one that it has refused, if
-  /// that is due; and wakes those who wait for a queue, each of whom gives that queue its turn (P23, Protocols.md).
+  /// Does for what is wanted what no thread of the pool can do (P23b, P23c, Protocols.md).
+  @inline(__always)
+  static func help(_ help: PoolState.Help) {
+    if help != .none { giveHelp(help) }
+  }
+
   @inline(never)
-  static func relieve() {
-    if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { tellWaiters() }
+  private static func giveHelp(_ help: PoolState.Help) {
+    if help == .thread { withoutCancellation { begin(triesLeft: 1) } } else { tellWaiters() }
   }
 
   /// A thread of the pool; `came`: what it has done so far.
@@ -142,9 +148,9 @@ package enum Pool: ProcessState {
         spin(until: time)
         came = .fromSpin
       case .wait(let limit, let isKeeper):
-        let event = unsafe chime_poller_wait(&poller, limit)
-        if Int(event) == CHIME_POLLER_FILE { listeners.withLock { $0.clockHasStepped }() }
-        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && !isKeeper)
+        let event = wait(&poller, limit)
+        if event == .file { listeners.withLock { $0.clockHasStepped }() }
+        came = .fromWait(isKeeper: isKeeper, event)
         if ThreadEnd.isPending, isReplaced(came) { return }
       case .end: return
       }
@@ -165,8 +171,38 @@ package enum Pool: ProcessState {
     case born
     case fromTurn(PoolItem)
     case fromSpin
-    case fromWait(isKeeper: Bool, isOver: Bool)
+    case fromWait(isKeeper: Bool, Event)
   }
+
+  /// What has ended a thread's wait.
+  enum Event: Sendable {
+    case nothing, time, bell, file
+  }
+
+  private static func wait(_ poller: inout chime_poller, _ limit: Int64) -> Event {
+    noteInPoller(1)
+    defer { noteInPoller(-1) }
+    switch Int(unsafe chime_poller_wait(&poller, limit)) {
+    case CHIME_POLLER_TIME: return .time
+    case CHIME_POLLER_BELL: return .bell
+    case CHIME_POLLER_FILE: return .file
+    default: return .nothing
+    }
+  }
+}
+
+extension Pool {
+  #if DEBUG || CHIME_CHECKS
+    /// Threads that are inside their wait, for a check.
+    static let inPoller = Atomic<Int>(0)
+    fileprivate static func noteInPoller(_ count: Int) { inPoller.add(count, ordering: .sequentiallyConsistent) }
+    fileprivate static func forgetInPoller() { inPoller.store(0, ordering: .relaxed) }
+  #else
+    @inline(__always)
+    fileprivate static func noteInPoller(_ count: Int) {}
+    @inline(__always)
+    fileprivate static func forgetInPoller() {}
+  #endif
 }
 
 extension QualityOfService {

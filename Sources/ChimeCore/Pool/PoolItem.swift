@@ -37,23 +37,20 @@ final class PoolItem: Runner, @unchecked Sendable {
 
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
   func arm(at time: Int64) {
-    Pool.state.withBusyLock { state in
-      if isClosed { return }
+    let help = Pool.state.withBusyLock { state in
+      if isClosed { return PoolState.Help.none }
       state.place(self, at: time)
       // The thread that has the turn sees to the time at its end.
-      if self.state != .running { state.look(Clock.monotonic.now) }
+      return self.state == .running ? .none : state.lookFromOutside(Clock.monotonic.now)
     }
+    Pool.help(help)
   }
 
   func run() { run(.pass) }
 
   func run(_ wants: Wants) {
-    let isStarving = Pool.state.withBusyLock { state in
-      if isClosed { return false }
-      state.wantFromOutside(self, wants)
-      return state.isStarving
-    }
-    if isStarving { Pool.relieve() }
+    let help = Pool.state.withBusyLock { state in isClosed ? .none : state.wantFromOutside(self, wants) }
+    Pool.help(help)
   }
 
   func close() {
@@ -83,14 +80,13 @@ final class PoolItem: Runner, @unchecked Sendable {
   }
 
   func endTurn() {
-    let isStarving = Pool.state.withBusyLock { state in
+    let help = Pool.state.withBusyLock { state in
       let now = Clock.monotonic.now
       state.end(self, now)
       // What the turn held up, or armed.
-      state.look(now)
-      return state.isStarving
+      return state.lookFromOutside(now)
     }
-    if isStarving { Pool.relieve() }
+    Pool.help(help)
   }
 }
 

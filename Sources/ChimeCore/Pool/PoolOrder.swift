@@ -71,6 +71,11 @@ struct ItemHeap {
 
   var first: PoolItem? { items.first }
 
+  /// The earliest time of some of them; `.max` for none. For checks: it looks at a few where there are many.
+  func earliest(_ counts: (PoolItem) -> Bool) -> Int64 {
+    items.prefix(64).reduce(.max) { counts($1) ? min($0, $1.time) : $0 }
+  }
+
   /// Makes room for that many in all; false if it is refused.
   mutating func makesRoom(for count: Int) -> Bool { items.makesRoom(for: count - items.count) }
 

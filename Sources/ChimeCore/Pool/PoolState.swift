@@ -7,11 +7,12 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too (P23b, Protocols.md).
+/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b, Protocols.md).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
   private var isRung = false
-  /// The time that the poller is set for; `.max`: none, or it has come.
+  /// The time that the poller is set for; `.max`: none, or a thread has been woken by it. What woke a thread has been used
+  /// up, whatever the clock says: other processors' clocks may be ahead.
   private var timerTime = Int64.max
   /// When the wait of the thread ends whose limit stands for a time; `.max`: there is none.
   private var keeperTime = Int64.max
@@ -27,6 +28,8 @@ struct PoolState {
   private var idle = 0
   private var spinning = 0
   private var running = 0
+  /// Turns that are under way of items that have been closed.
+  private var closedTurns = 0
   /// Until when the system is not asked for a thread again, which it has refused; `nil`: it has not.
   private var refusedUntil: Int64?
   /// Since when there are no items.
@@ -50,7 +53,7 @@ struct PoolState {
     let missing = max(0, Pool.fewestThreads - threads)
     threads += missing
     born += missing
-    return (.ok, missing)
+    return (.ok, missing > 0 ? missing : countsThread(Clock.monotonic.now) ? 1 : 0)
   }
 
   /// An item is gone. Without any, the threads end in their time: who waits without limit has to learn of it.
@@ -72,8 +75,8 @@ struct PoolState {
   /// Whether the thread that asks, and has waited long, may end.
   private var canSpareThread: Bool { threads > Pool.fewestThreads && !noneCanWait && ready.isEmpty }
 
-  /// As many as there are items can have a turn.
-  private var mostThreads: Int { min(max(items, Pool.fewestThreads), Pool.mostThreads) }
+  /// As many as there are items can have a turn, beside those that have been closed in theirs.
+  private var mostThreads: Int { min(max(items + closedTurns, Pool.fewestThreads), Pool.mostThreads) }
 
   private var noneCanWait: Bool { idle + born + spinning == 0 }
 
@@ -84,9 +87,19 @@ struct PoolState {
     refusedUntil = Clock.monotonic.now + Patience.refusedThread
   }
 
-  /// Counts one more thread if one was refused and something waits for it.
-  mutating func countsRefusedThread() -> Bool {
-    refusedUntil != nil && !ready.isEmpty && countsThread(Clock.monotonic.now)
+  /// What a thread that is not the pool's has to do for what is wanted, once it has let go of the lock: `Pool.help`.
+  enum Help {
+    case none
+    /// Begins a thread, which was counted.
+    case thread
+    /// Tells those who wait for a queue: each can give that queue its turn.
+    case turn
+  }
+
+  mutating func help(_ now: Int64) -> Help {
+    if ready.isEmpty, heap.first == nil { return .none }
+    if countsThread(now) { return .thread }
+    return isStarving ? .turn : .none
   }
 
   /// Whether what is ready waits for threads that there may never be.
@@ -103,11 +116,19 @@ struct PoolState {
   }
 
   /// `want` for a thread that does not ask for a step afterwards.
-  mutating func wantFromOutside(_ item: PoolItem, _ wants: PoolItem.Wants) {
+  mutating func wantFromOutside(_ item: PoolItem, _ wants: PoolItem.Wants) -> Help {
     let wasResting = item.state == .resting
     let now = Clock.monotonic.now
     want(item, wants, now)
-    if wasResting { look(now) }
+    return wasResting ? lookFromOutside(now) : .none
+  }
+
+  /// `look` for a thread that does not ask for a step afterwards.
+  mutating func lookFromOutside(_ now: Int64) -> Help {
+    look(now)
+    let help = help(now)
+    checkThatSomebodyLooks(now)
+    return help
   }
 
   /// Takes an item that is ready, for a turn on a thread that is not the pool's.
@@ -123,7 +144,10 @@ struct PoolState {
   mutating func end(_ item: PoolItem, _ now: Int64) {
     lastEnd = now
     item.state = .resting
-    if item.isClosed { return item.wants = [] }
+    if item.isClosed {
+      closedTurns -= 1
+      return item.wants = []
+    }
     if !item.wants.isEmpty { want(item, [], now) }
   }
 
@@ -135,6 +159,8 @@ struct PoolState {
     if item.state == .ready {
       ready.remove(item)
       item.state = .resting
+    } else if item.state == .running {
+      closedTurns += 1
     }
     return body
   }
@@ -144,7 +170,6 @@ struct PoolState {
   mutating func next(_ came: Pool.Came) -> Pool.Step {
     let now = Clock.monotonic.now
     if !arrive(came, now) { return .end }
-    if timerTime <= now { timerTime = .max }
     isRung = false
     while let item = heap.first, item.time <= now {
       heap.remove(item)
@@ -158,6 +183,7 @@ struct PoolState {
       look(now, isTaken: true)
       let wants = item.wants
       item.wants = []
+      checkThatSomebodyLooks(now)
       return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
     }
     if let time = spinsUntil(now) {
@@ -165,7 +191,9 @@ struct PoolState {
       Pool.isWanted.store(false, ordering: .relaxed)
       return .spin(until: time)
     }
-    return rest(now)
+    let step = rest(now)
+    checkThatSomebodyLooks(now)
+    return step
   }
 
   /// Notes where a thread comes from; false if it is to end.
@@ -180,10 +208,11 @@ struct PoolState {
     case .fromSpin:
       spinning -= 1
       if ready.isEmpty { soonRung = max(0, soonRung - 1) }
-    case .fromWait(let isKeeper, let isOver):
+    case .fromWait(let isKeeper, let event):
       idle -= 1
+      if event == .time { timerTime = .max }
       if isKeeper { keeperTime = .max }
-      if items == 0 ? now >= emptySince + Patience.idleThread : isOver && canSpareThread {
+      if items == 0 ? now >= emptySince + Patience.idleThread : event == .nothing && !isKeeper && canSpareThread {
         threads -= 1
         if items == 0 { endLast() }
         return false
@@ -225,7 +254,10 @@ struct PoolState {
     var limit =
       items == 0
       ? max(0, emptySince + Patience.idleThread - now) : threads > Pool.fewestThreads ? Patience.idleThread : -1
-    if time >= min(timerTime, keeperTime) { return .wait(limit: limit, isKeeper: false) }
+    if time >= min(timerTime, keeperTime) {
+      if timerTime < keeperTime { checkThatTimeIsSet() }
+      return .wait(limit: limit, isKeeper: false)
+    }
     let left = time - now
     let slack = chime_timer_slack()
     // The kernel adds a thousandth of a limit, if that is more than the slack, and none to threads that have none.
@@ -282,3 +314,50 @@ struct PoolState {
     return true
   }
 }
+
+#if DEBUG || CHIME_CHECKS
+
+  extension PoolState {
+    /// With the lock about to be released: what is ready or wanted at a time has a thread that looks after it, or the
+    /// system refuses one.
+    fileprivate func checkThatSomebodyLooks(_ now: Int64) {
+      // An item that has a turn is looked after at its end.
+      let time = heap.earliest { $0.state != .running }
+      if ready.isEmpty, time == .max { return }
+      if noneCanWait {
+        if threads < Pool.mostThreads, refusedUntil == nil {
+          invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
+        }
+      } else if born == 0, spinning == 0, !isRung {
+        let due = max(ready.isEmpty ? time : min(time, lastEnd + Patience.readyItem), now + Patience.turnThatBegins)
+        // As long as a skewed clock may need.
+        if min(timerTime, keeperTime) > due.saturatingAdd(10 * Patience.slice) {
+          invariantFailure("the pool's threads sleep longer than they may", due, min(timerTime, keeperTime))
+        }
+      }
+    }
+
+    /// A thread is about to rely on the poller's time: the system has it, too, or another thread is on its way here that
+    /// was woken by it.
+    fileprivate mutating func checkThatTimeIsSet() {
+      for _ in 0..<1000 {
+        if unsafe chime_poller_is_set(&poller) || idle - 1 > Pool.inPoller.load(ordering: .sequentiallyConsistent) {
+          return
+        }
+        // A thread that comes out of its wait has not said so yet.
+        chime_rest(1000)
+      }
+      invariantFailure("the pool's timer is not set", timerTime)
+    }
+  }
+
+#else
+
+  extension PoolState {
+    @inline(__always)
+    fileprivate func checkThatSomebodyLooks(_ now: Int64) {}
+    @inline(__always)
+    fileprivate mutating func checkThatTimeIsSet() {}
+  }
+
+#endif

@@ -46,11 +46,7 @@ extension QueueCore {
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
   func runHandedOver(_ item: QueuedFunction) {
-    if closing.hasBegun {
-      item.drop()
-    } else {
-      ThreadState.inside(control) { _ in asHost { item.run() } }
-    }
+    ThreadState.inside(control) { _ in asHost { closing.hasBegun ? item.drop() : item.run() } }
     if isAbandoned { return }
     if closing.letGo() { control.wake() }
   }

@@ -29,6 +29,14 @@ extension QueueCore {
   struct Limit {
     var end = Int64.max
     var count = Int.max
+    /// It is a slice of `run`, which a stop ends.
+    var isOfRun = false
+  }
+
+  /// Whether no other callback is to begin in the slice: the run that it belongs to is to stop, or others' turn has come.
+  @inline(__always)
+  func isOver(_ limit: Limit) -> Bool {
+    limit.end != .max ? driver.shouldYield : limit.isOfRun && control.stopIsPending(id)
   }
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
@@ -37,8 +45,8 @@ extension QueueCore {
     let now = control.now
     let before = delivered
     takeInbox()
-    if !functions.isEmpty { runFunctions(limit, frame) }
-    if isAbandoned { return }
+    if !functions.isEmpty, !isOver(limit) { runFunctions(limit, frame) }
+    if isAbandoned || isOver(limit) { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
@@ -136,7 +144,7 @@ extension QueueCore {
         deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
         checkThatTurnWasUsed(item, at: now)
-        if limit.end != .max, now > limit.end || driver.shouldYield { break }
+        if now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Protocols.md.)
         batch.others.append(item.slot)
@@ -247,16 +255,19 @@ extension QueueCore {
         if isAbandoned { return }
       }
       delivered += 1
+      if isOver(limit) { return }
     }
   }
 
   /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks. The thread
-  /// can be cancelled if the host's can.
+  /// can be cancelled if the host's can. Whatever forks, nothing more is called in the child.
   func asHost(_ body: () -> Void) {
     func betweenHooks() {
       guard let hooks else { return body() }
       hooks.enter?(hooks.context)
+      if isAbandoned { return }
       body()
+      if isAbandoned { return }
       hooks.leave?(hooks.context)
     }
     if let host = driver.hostCancellation { return host.allow(betweenHooks) }

@@ -79,13 +79,14 @@ extension Loop {
         if epoch != Fork.epoch { return .inChild }
         state.withLock { _ in driver.endPass() }
         if threadEnds { return .stopped }
-        if run.untilTick, core.counters.ticks != before { return .ok }
+        if run.untilTick, core.counters.ticks != before { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
         continue
       case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
       case .wait(let file):
         if Descriptors.wait(file, other) { drain() }
         // A loop is bound to its thread, which goes on; the callbacks that come do not end for it.
         if isOwn { _ = ThreadEnd.isPending }
+        state.withLock { $0.fileTime = .min }
       }
       if epoch != Fork.epoch { return .inChild }
       let isOver = state.withLock { state in

@@ -584,8 +584,7 @@ mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once i
          I("the last thread goes to sleep beside a bell"))
 
 mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
-         ("Pool/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
-          "      if !BROKEN { state.look(now) }"), I("sync takes a free turn beside a wake"))
+         ("Pool/PoolItem.swift", "      return «BROKEN ? .none : »state.lookFromOutside(now)\n    }\n    Pool.help(help)\n  }\n}\n\n/// Where a concurrent"), I("sync takes a free turn beside a wake"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
          ("Pool/PoolState.swift", "      || «!BROKEN && »now - Patience.readyItem >= lastEnd"),
@@ -594,6 +593,14 @@ mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never ta
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
          ("Pool/PoolState.swift", "guard noneCanWait, threads < «(BROKEN ? 2 : »mostThreads«)», now"),
          F("pool", "handlers_that_never_return"))
+
+mutation("pool-nobody-begins", "1, 9", "PoolState.help", "P23b: what is wanted while no thread can wait has none begun",
+         ("Pool/PoolState.swift", "    if «!BROKEN, »countsThread(now) { return .thread }\n"),
+         F("pool", "handlers_that_never_return"))
+
+mutation("pool-time-believed", "1", "PoolState.arrive", "P23b: what woke a thread counts as still set",
+         ("Pool/PoolState.swift", "if event == .time«, !BROKEN» { timerTime = .max }"),
+         F("clock", "readings_before_the_deadline_that_has_come"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
          ("Pool/PoolState.swift", "if items == 0 ? «!BROKEN && »now >= emptySince"),
@@ -635,7 +642,7 @@ THREADS = "../CPlatform/threads_linux.c"
 JITTER = "Queue/QueueCore+Delivery.swift"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
-         (POOL_STATE, "isOver && «!BROKEN && »canSpareThread {"), I("threads that are not needed any more"))
+         (POOL_STATE, "event == .nothing && !isKeeper && «!BROKEN && »canSpareThread {"), I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0«, !BROKEN» { ring() }\n"),
          F("wall_clock", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
