@@ -55,7 +55,7 @@
  * that could use it: never, if the process ends first, and not in a forked child.
  *
  * The end of the process. Timers tick, and every function works, while functions of atexit and destructors run: shut
- * down what must not. The library stays mapped after dlclose, so timers that are armed tick on.
+ * down queues that must not tick during exit. The library stays mapped after dlclose, so timers that are armed tick on.
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
  * calloc). Zero in any other member is its default. A structure of another version is accepted, too: a shorter one, as
@@ -63,10 +63,10 @@
  *
  * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. All signals are blocked there but
  * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
- * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice value,
- * processors and timer slack are those that the process's main thread had when the library was loaded, whoever makes the
- * first queue, but never real-time priority: that only precise queues have, where it is asked for. What the system
- * refuses, such as a better nice value than that of the thread that makes the queue, stays as that thread has it.
+ * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice
+ * value, processors and timer slack are those that the process's main thread had when the library was loaded, whoever
+ * makes the first queue, but never real-time priority: that only precise queues have, where it is asked for. What the
+ * system refuses, such as a better nice value, keeps the value of the thread that made the queue.
  *
  * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
  * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
@@ -421,8 +421,8 @@ typedef struct chime_schedule {
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
   int64_t jitter_ns; /* of a repeating timer, at most the interval: each tick is due at its time of the grid plus a
                         random part, uniform in 0 to jitter_ns, so that what many programs do at one interval does
-                        not come at one moment. Grid, sequence, limit and the count of missed due times are those of
-                        a timer without; scheduled_ns and the next deadline have the random part in them. A time of
+                        not come at one moment. It changes neither grid, sequence, limit nor
+                        missed count; scheduled_ns and the next deadline have the random part in them. A time of
                         the grid is missed once its random part has passed, too. (The delay of a one-shot is yours to
                         vary.) */
 } chime_schedule;
@@ -473,22 +473,21 @@ typedef struct chime_timer_options {
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
- *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (but for
+ *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (except
  *         CHIME_QUEUE_HONOUR_LEEWAY, which others do anyway), processors that do not exist; CHIME_ERROR_UNSUPPORTED:
  *         this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH, where there is no libdispatch;
  *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
  * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for
- * some five seconds. While handlers are short there are about as many as processors. Where each processor has
- * a handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
- * others of its serial queue, and another queue by a millisecond or two. Handlers that become due together and all
- * stay begin one after another, a millisecond apart; while 255 stay, every other waits until one returns. Of a
- * concurrent queue 48 handlers at most overlap. If the system grants no further thread, ticks wait for those that there
- * are.
+ * some five seconds. While handlers are short there are about as many as processors. Where each processor has a handler
+ * and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the others of
+ * its serial queue, and another queue by a millisecond or two. Handlers that become due together and all stay begin one
+ * after another, a millisecond apart; while 255 stay, every other waits until one returns. A concurrent queue runs at
+ * most 48 handlers at once. If the system grants no further thread, ticks wait for those that there are.
  *
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
- * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.
+ * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which return CHIME_ERROR_UNSUPPORTED, and nothing else.
  *
  * Calls back: no. Waits: no; for a precise queue until its thread has begun.
  */
@@ -567,8 +566,8 @@ CHIME_API chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_n
 /**
  * Cancels the timer if necessary and makes its id stale at once. Its finalizer is called after its last callback.
  *
- * A program may end in any order: after its queue a timer has ended, too, and its release is ignored. Chime knows that
- * of a timer until another one takes its place; from then on the answer is CHIME_ERROR_INVALID_HANDLE.
+ * A program may end in any order: ending a queue ends its timers, and the release of such a timer is CHIME_IGNORED,
+ * until its slot is reused; from then on it is CHIME_ERROR_INVALID_HANDLE.
  *
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue, and no handler of it runs;
  *         CHIME_ERROR_INVALID_HANDLE: not a timer's id, or one that was released before
@@ -582,10 +581,11 @@ CHIME_API chime_status chime_timer_release(chime_timer_t timer);
  * callback of the queue runs or will run.
  *
  * What is called, timer by timer, in no particular order of the timers: the cancel handler, if the timer was running or
- * suspended, then its finalizer; of an idle, finished or cancelled timer the finalizer alone. Of functions that
- * chime_queue_async has left the finalizer is called, not the function. All of it runs where the queue's handlers do: on
- * a virtual or host-driven queue inside this call, on others on the queue's thread, which this call waits for. Callbacks
- * that cannot run there any more (its main queue is not drained) run inside this call when the timeout ends.
+ * suspended, then its finalizer; of an idle, finished or cancelled timer the finalizer alone. Functions of
+ * chime_queue_async that are still queued are not run; only their finalizers are. All of it runs where the queue's
+ * handlers do: on a virtual or host-driven queue inside this call, on others on the queue's thread, which this call
+ * waits for. Callbacks that cannot run there any more (its main queue is not drained) run inside this call when the
+ * timeout ends.
  *
  * @return CHIME_OK: no callback of the queue runs or will run; CHIME_IGNORED: the queue had ended before;
  *         CHIME_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
@@ -714,8 +714,7 @@ CHIME_API chime_status chime_timer_restart_after(chime_timer_t timer, int64_t de
 CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
 
 /**
- * Holds ticks back until resume. Once it has returned, no tick starts, but for an extra one that a later
- * chime_timer_fire requests.
+ * Holds ticks back until resume. After it returns, only a later chime_timer_fire can cause a tick.
  *
  * @param timer  a running timer; otherwise CHIME_IGNORED, or CHIME_RUNNING while its handler runs
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
@@ -1126,7 +1125,7 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
  *   - That call is made inside a callback of the queue: they run when the ticks that were due have had their turn, before
  *     the call that drives the queue returns.
  *   - Another thread is inside the queue: they run at the end of that thread's call. (While a releasing thread runs
- *     such callbacks, chime_queue_process answers CHIME_ERROR_BUSY: keep them short.)
+ *     such callbacks, chime_queue_process returns CHIME_ERROR_BUSY: keep them short.)
  *   - The queue is bound: they run in the next call of the bound thread. But when the queue itself is released, they
  *     run inside the call that releases it, on its thread.
  */
@@ -1301,11 +1300,11 @@ CHIME_API chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
 
 /*
- * Every call that creates something answers CHIME_ERROR_NO_MEMORY if any of its allocations fails, and has then changed
+ * Every call that creates something returns CHIME_ERROR_NO_MEMORY if any of its allocations fails, and has then changed
  * nothing; and CHIME_ERROR_RESOURCE if there is no thread or descriptor. So do chime_queue_sync, chime_queue_async,
  * chime_queue_get_stats, chime_main_run, chime_run_loop_run, chime_timer_add_handler and _remove_handler, which need
  * memory for a moment. Where chime_set_memory_limit forbids an allocation, a call that would answer
- * CHIME_ERROR_NO_MEMORY answers CHIME_ERROR_LIMIT.
+ * CHIME_ERROR_NO_MEMORY returns CHIME_ERROR_LIMIT.
  *
  * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
  * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
@@ -1348,7 +1347,7 @@ typedef struct chime_allocator {
 CHIME_API chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
 /**
- * Limits the memory that Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; operations that must not
+ * Limits the memory that Chime holds. A call that would need more returns CHIME_ERROR_LIMIT; operations that must not
  * fail still work. A limit below what is already held takes nothing away.
  *
  * @param bytes  as chime_memory_used counts; 0: no limit
@@ -1373,7 +1372,7 @@ CHIME_API uint64_t chime_memory_used(void);
  * and no finalizer runs. The descriptors of host-driven queues and run loops that the child has inherited are closed.
  * The parent is not affected.
  *
- * Every kind of queue then works as in any process, with threads of the child's own, but for dispatch queues:
+ * Every kind of queue then works as in any process, with threads of the child's own, except dispatch queues:
  * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch answer
  * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread.
  *

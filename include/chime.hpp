@@ -385,7 +385,7 @@ template <class Function> std::string text(Function function, std::uint64_t id) 
 } // namespace detail
 
 /**
- * A timer of one's own; empty until one is moved in. Calls on an empty one answer CHIME_ERROR_INVALID_HANDLE; but to
+ * A timer of one's own; empty until one is moved in. Calls on an empty one return CHIME_ERROR_INVALID_HANDLE; but to
  * release it is CHIME_OK, and does nothing.
  */
 class [[nodiscard]] timer { /* a result that is thrown away is released at once; queue::once is for that */

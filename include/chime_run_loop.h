@@ -138,7 +138,7 @@ CHIME_API chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop,
  * @return as chime_queue_create; CHIME_ERROR_INVALID_HANDLE: not a run loop, or its thread has ended;
  *         CHIME_ERROR_INVALID_ARGUMENT: also if mode is empty or not UTF-8
  *
- * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
+ * chime_queue_sync on such a queue returns CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
