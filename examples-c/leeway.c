@@ -1,12 +1,10 @@
 /*
  * Leeway: 100 one-shots, a millisecond apart from 1,000 to 1,099 ms. Without leeway each needs a wake-up of its own;
- * with 50 ms they share five: Chime places a timer at the first multiple of g at or after its deadline, g the largest
- * power of two (in nanoseconds) that has a multiple within the leeway.
- *   30 * 2^25 ns = 1006.6 ms    for the deadlines 1000 to 1006 ms
- *   31 * 2^25 ns = 1040.2 ms    for 1007 to 1023
- *   32 * 2^25 ns = 1073.7 ms    for 1024 to 1073 (also a multiple of 2^30: windows that reach it prefer it)
- *   33 * 2^25 ns = 1107.3 ms    for 1074 to 1090
- *   34 * 2^25 ns = 1140.9 ms    for 1091 to 1099
+ * with 50 ms they share three: Chime places a timer at the first multiple of g at or after its deadline, g the largest of
+ * 1, 2, 5, 10, 20, 50, ... ns that is not above the leeway, here 50 ms.
+ *   1000 ms    for the deadline 1000 ms
+ *   1050 ms    for 1001 to 1050
+ *   1100 ms    for 1051 to 1099
  *
  * A late tick does not move the next one: a repeating timer with leeway keeps its grid.
  *
@@ -15,8 +13,8 @@
  *
  * Output:
  *   leeway  0 ms: 100 ticks, 100 wake-ups, 0 early, 0 too late
- *   leeway 50 ms: 100 ticks, 5 wake-ups, 0 early, 0 too late
- *   every 100 ms, leeway 50 ms: due at 100, 200, 300 ms; came at 134, 201, 335 ms
+ *   leeway 50 ms: 100 ticks, 3 wake-ups, 0 early, 0 too late
+ *   every 90 ms, leeway 50 ms: due at 90, 180, 270 ms; came at 100, 200, 300 ms
  */
 #include "check.h"
 
@@ -72,14 +70,14 @@ static void repeat(void) {
   queue_options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
   options.handler = note;
   options.context = times;
-  schedule.first_ns = schedule.interval_ns = 100 * CHIME_MILLISECOND;
+  schedule.first_ns = schedule.interval_ns = 90 * CHIME_MILLISECOND;
   schedule.leeway_ns = leeway_ns;
   schedule.tick_limit = 3;
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
   CHECK(chime_timer_start(queue, &options, &schedule, NULL));
   CHECK(chime_queue_advance(queue, CHIME_SECOND));
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
-  printf("every 100 ms, leeway 50 ms: due at %d, %d, %d ms; came at %d, %d, %d ms\n", times[0], times[1], times[2],
+  printf("every 90 ms, leeway 50 ms: due at %d, %d, %d ms; came at %d, %d, %d ms\n", times[0], times[1], times[2],
          times[3], times[4], times[5]);
 }
 

@@ -413,9 +413,9 @@ typedef struct chime_schedule {
   int64_t first_ns;                  /* delay (0 or more) or deadline of the first tick */
   int64_t interval_ns;               /* from then on; 0: one-shot */
   int64_t leeway_ns;                 /* how late a tick may be in order to share a wake-up; below the interval.
-                                        It then comes at the multiple of the largest power of two (in ns) that
-                                        lies within its window, so timers choose the same instants, or in the
-                                        window with a wake-up before that */
+                                        It then comes at the first multiple, from its deadline on, of the largest
+                                        of 1, 2, 5, 10, 20, 50, ... ns that is not above the leeway, so timers
+                                        choose the same instants, or in the window with a wake-up before that */
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */

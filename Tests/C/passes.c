@@ -144,9 +144,8 @@ TESTS_ON_ALL_QUEUES(a_tick_is_not_put_off_by_other_callbacks_of_its_timer) {
 /* ---- Leeway ----------------------------------------------------------------------------------------------------- */
 
 /*
- * "It moves to the roundest instant of its window": a window that is at least 2^n ns long holds a multiple of 2^n,
- * and moves to one. So all windows together have no more wake-ups than there are such multiples from the beginning of
- * the first to the end of the last. A machine that is slow brings ticks together, never apart.
+ * A timer with a leeway moves to a multiple of the largest of 1, 2, 5, 10, ... ns that is not above it. So all windows together
+ * have no more wake-ups than there are such multiples from the beginning of the first to the end of the last. A machine that is slow brings ticks together, never apart.
  */
 static int64_t multiples(int64_t unit, int64_t from, int64_t to) { return to / unit - (from - 1) / unit; }
 
@@ -171,7 +170,7 @@ static void activate_repeating(crowd *c) {
  * many wake-ups: on a concurrent queue a tick may still be under way when the wake-up of the next one comes.
  */
 TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids) {
-  const int64_t unit = INT64_C(1) << 24; /* 17 ms */
+  const int64_t unit = 10 * CHIME_MILLISECOND;
   int64_t last = 0, ticks = 0;
   crowd *c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
   if (c == NULL) return;

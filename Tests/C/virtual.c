@@ -190,12 +190,12 @@ TEST(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups) {
   static const char *const names[] = {"a", "b", "c"};
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
   for (int i = 0; i < 3; i++) {
-    probe_start(t, queue, names[i], &SCHEDULE(.first_ns = 1000000000 + i * 49000000, .leeway_ns = 500000000));
+    probe_start(t, queue, names[i], &SCHEDULE(.first_ns = 1100000000 + i * 49000000, .leeway_ns = 500000000));
   }
-  ADVANCE(1073741823);
+  ADVANCE(1499999999);
   EXPECT_LOG("");
   ADVANCE(1000000000);
-  EXPECT_LOG("a1@1000000000>1073741824 b1@1049000000>1073741824 c1@1098000000>1342177280");
+  EXPECT_LOG("a1@1100000000>1500000000 b1@1149000000>1500000000 c1@1198000000>1500000000");
 }
 
 /* ---- Extremes [17] ---------------------------------------------------------------------------------------------- */

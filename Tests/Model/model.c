@@ -265,20 +265,18 @@ const timer *model_busy_timer(const model *m) {
   return NULL;
 }
 
-/** Where in its leeway the timer is due: the first multiple, from its deadline on, of the largest power of two that has
- *  one in there. */
+/** Where in its leeway the timer is due: the first multiple, from its deadline on, of the largest of 1, 2, 5, 10, … that is
+ *  not above the leeway. */
 int64_t model_placement(const model *m, const timer *t) {
-  int64_t latest = saturating_sum(t->deadline, t->schedule.leeway_ns);
+  int64_t unit = 1, next = 2, multiple;
   if (!m->honours_leeway || t->schedule.leeway_ns == 0 || t->deadline <= 0 || t->deadline == INT64_MAX) {
     return t->deadline;
   }
-  if (latest == INT64_MAX) latest = INT64_MAX - 1; /* the last instant is never */
-  for (int power = 62; power >= 0; power -= 1) {
-    int64_t unit = INT64_C(1) << power;
-    int64_t multiple = latest / unit * unit;
-    if (multiple < t->deadline) continue;
-    while (multiple - unit >= t->deadline) multiple -= unit;
-    return multiple;
+  for (int step = 0; next <= t->schedule.leeway_ns; step += 1) {
+    unit = next;
+    if (unit > INT64_MAX / 3) break;
+    next = step % 3 == 0 ? unit / 2 * 5 : unit * 2;
   }
-  return t->deadline;
+  multiple = (t->deadline - 1) / unit * unit;
+  return multiple > INT64_MAX - unit ? t->deadline : multiple + unit;
 }

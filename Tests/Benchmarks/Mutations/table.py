@@ -140,7 +140,7 @@ mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared the
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
-         ("Slot/Placement.swift", "deadline.saturatingAdd(«BROKEN ? 2 * leeway : »leeway)"),
+         ("Slot/Placement.swift", "let unit = unit(upTo: «BROKEN ? 2 * leeway : »leeway)"),
          C("a_virtual_queue_can_honour_leeway"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Slot/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),

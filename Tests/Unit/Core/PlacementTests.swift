@@ -4,19 +4,17 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Where in its leeway a timer is placed, against the definition tried power by power.
+/// Where in its leeway a timer is placed, against the definition tried unit by unit.
 @Suite struct PlacementTests {
-  /// The first multiple of g at or after the deadline, g the largest power of two that has one inside the leeway. The
-  /// end of time is never: no window reaches it. A deadline that passed before the clock began stays where it is.
+  /// The first multiple of g at or after the deadline, g the largest of 1, 2, 5, 10, … that is not above the leeway. A
+  /// deadline that passed before the clock began stays where it is, and so does one with no later multiple.
   static func definition(_ deadline: Int64, _ leeway: Int64) -> Int64 {
     if deadline <= 0 { return deadline }
-    let latest = min(Int128(deadline) + Int128(leeway), Int128(Int64.max) - 1)
-    for power in stride(from: 62, through: 0, by: -1) {
-      let g = Int128(1) << Int128(power)
-      let multiple = (Int128(deadline) + g - 1) / g * g
-      if multiple <= latest { return Int64(multiple) }
-    }
-    return deadline
+    var units: [Int128] = [1, 2, 5]
+    while units.last! <= Int128(leeway) { units += units.suffix(3).map { $0 * 10 } }
+    let g = units.last { $0 <= Int128(leeway) } ?? 1
+    let multiple = (Int128(deadline) + g - 1) / g * g
+    return multiple < Int128(Int64.max) ? Int64(multiple) : deadline
   }
 
   private func expectTheDefinition(_ deadline: Int64, _ leeway: Int64) {
