@@ -24,7 +24,9 @@ public func chime_timer_start(
 ) -> chime_status {
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
   guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
-  if let timer = unsafe timer, let status = unsafe startDirectly(queue, options, schedule, timer) {
+  if let status = unsafe timer == nil
+    ? startUnheld(queue, options, schedule) : startDirectly(queue, options, schedule, timer, selfRelease: false)
+  {
     return status.rawValue
   }
   return unsafe startOtherwise(queue, options, schedule, timer).rawValue
@@ -35,7 +37,7 @@ public func chime_timer_start(
 @inline(__always)
 private func startDirectly(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
-  _ timer: UnsafeMutablePointer<chime_timer_t>
+  _ timer: UnsafeMutablePointer<chime_timer_t>?, selfRelease: Bool
 ) -> Status? {
   guard unsafe Arguments.haveHandlerOnly(options), let hasDeadline = unsafe Arguments.oneShotHasDeadline(schedule),
     let handler = unsafe Arguments.tickFunction(options.pointee.handler),
@@ -44,10 +46,20 @@ private func startDirectly(
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
   // Split so that each variant inlines only its own case.
-  return unsafe !hasDeadline
-    ? startDirectly(queue, handler, context, after: first, leeway, timer)
-    : TimerRef.createDirectly(
-      on: queue, handler, context, selfRelease: false, first: first, firstIsDeadline: true, leeway: leeway, out: timer)
+  if let timer = unsafe timer, !hasDeadline {
+    return unsafe startDirectly(queue, handler, context, after: first, leeway, timer)
+  }
+  return unsafe TimerRef.createDirectly(
+    on: queue, handler, context, selfRelease: selfRelease, first: first,
+    firstIsDeadline: !selfRelease || hasDeadline, leeway: leeway, out: timer)
+}
+
+/// One that nobody holds.
+@inline(never)
+private func startUnheld(
+  _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>
+) -> Status? {
+  unsafe startDirectly(queue, options, schedule, nil, selfRelease: true)
 }
 
 @inline(never)

@@ -124,22 +124,38 @@ enum Slab: ProcessState {
 
   /// The link by which a slot hangs in its queue's inbox: the next slot's index + 1, 0 at the end.
   @inline(__always)
-  static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> {
-    unsafe (chunk(of: index) + linksOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
-      + Int(index & 255)
+  static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe link(of: slot(index)) }
+
+  @inline(__always)
+  static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<UInt32>> {
+    // SAFETY: in the slot's chunk.
+    let number = Int(slot.index & 255)
+    let chunk = unsafe UnsafeMutableRawPointer(slot.record - number)
+    return unsafe (chunk + linksOffset).assumingMemoryBound(to: Atomic<UInt32>.self) + number
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `TimerRef.endWriting`; P2, Protocols.md).
   @inline(__always)
-  static func position(of index: UInt32) -> WheelPosition {
-    unsafe WheelPosition(
-      (chunk(of: index) + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
+  static func position(of index: UInt32) -> WheelPosition { position(of: slot(index)) }
+
+  /// Without looking the chunk up, which begins so many records before.
+  @inline(__always)
+  static func position(of slot: TimerSlot) -> WheelPosition {
+    // SAFETY: in the slot's chunk.
+    let number = Int(slot.index & 255)
+    let chunk = unsafe UnsafeMutableRawPointer(slot.record - number)
+    return unsafe WheelPosition((chunk + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
 
   @inline(__always)
-  static func prefetchPosition(of index: UInt32) {
-    unsafe chime_prefetch(chunk(of: index) + positionsOffset + Int(index & 255) * MemoryLayout<UInt64>.size)
+  static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(UnsafeMutableRawPointer(slot.record)) }
+
+  @inline(__always)
+  static func prefetchPosition(of slot: TimerSlot) {
+    let number = Int(slot.index & 255)
+    unsafe chime_prefetch(
+      UnsafeMutableRawPointer(slot.record - number) + positionsOffset + number * MemoryLayout<UInt64>.size)
   }
 
   /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's

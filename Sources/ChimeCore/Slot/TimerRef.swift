@@ -59,7 +59,7 @@ extension TimerRef {
   func beginWriting(sending: Bool = false) -> TimerWord? {
     // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
     // the record's.
-    Slab.prefetchPosition(of: slot.index)
+    Slab.prefetchPosition(of: slot)
     while let word = wordToChange {
       let sends = sending && !word.isInInbox
       if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0) {
@@ -137,7 +137,7 @@ extension TimerRef {
   /// there.
   @inline(__always)
   private func isPlaced(by time: Int64, _ control: QueueControlBlock) -> Bool {
-    let placed = Slab.position(of: slot.index).tick ?? .max
+    let placed = Slab.position(of: slot).tick ?? .max
     return placed <= WheelTicks.tick(notBefore: time, shift: control.shift)
   }
 

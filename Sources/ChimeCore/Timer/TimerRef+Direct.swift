@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The operations that programs call millions of times a second, by id: each is one call across the module boundary.
 /// The frequent case is handled here, any other by a call that finds the timer anew (`...InAnyCase`), so that nothing is
 /// kept for it meanwhile.
@@ -55,6 +57,8 @@ extension TimerRef {
   /// Moves the next deadline to `delay` from now, if that is later.
   package static func postpone(_ id: UInt64, delay: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return unknown(id) }
+    // The reading of the clock is a barrier: meanwhile the record is fetched.
+    Slab.prefetch(slot)
     return postpone(id, slot, control, to: control.now.saturatingAdd(delay), delay: delay)
   }
 
@@ -66,7 +70,20 @@ extension TimerRef {
 
   @inline(never)
   private static func postponeInAnyCase(_ id: UInt64, to target: Int64, delay: Int64?) -> Status {
-    TimerRef(id)?.postpone(to: target, delay: delay) ?? unknown(id)
+    isDueLater(id, than: target) ? .ok : TimerRef(id)?.postpone(to: target, delay: delay) ?? unknown(id)
+  }
+
+  /// Whether a running one-shot is due at that time or later, so that there is nothing to do. The word is the same before
+  /// and after the deadline is read: so they belong together (P3c, Protocols.md).
+  @inline(__always)
+  private static func isDueLater(_ id: UInt64, than target: Int64) -> Bool {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return false }
+    let word = slot.word
+    guard word.isRunningAlone, target <= slot.dueTime(word), slot.isNamed(by: id, without: .repeating), !control.isWall,
+      !Trace.isOn
+    else { return false }
+    atomicMemoryFence(ordering: .acquiring)
+    return slot.word == word
   }
 
   /// One compare-and-swap for a running one-shot, if the word can hold the distance.
@@ -137,7 +154,7 @@ extension TimerRef {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.createsDirectly, !Trace.isOn,
       let thread = ThreadState.existing
     else { return nil }
-    Slab.prefetchPosition(of: slot.index)
+    Slab.prefetchPosition(of: slot)
     let word = slot.word
     guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags), slot.beginWriting(word) else {
       return nil
