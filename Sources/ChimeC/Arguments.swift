@@ -33,7 +33,7 @@ package enum Arguments {
   ) -> S? {
     guard let size = unsafe knownSize(pointer, name, first) else { return nil }
     return unsafe withUnsafeTemporaryAllocation(of: S.self, capacity: 1) { room in
-      let bytes = unsafe UnsafeMutableRawBufferPointer(room)
+      let bytes = UnsafeMutableRawBufferPointer(room)
       guard let base = bytes.baseAddress else { return nil }
       let whole = MemoryLayout<S>.size
       if size == whole {
