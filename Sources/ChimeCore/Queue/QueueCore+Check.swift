@@ -30,16 +30,6 @@ import Synchronization
         invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
       }
     }
-
-    /// A due timer that has had its turn has ticked, or been changed, or has its turn again: otherwise its tick would
-    /// come after those with later deadlines. Called by the pass of a queue that is not concurrent.
-    func checkThatTurnWasUsed(_ item: ReadyItem, at now: Int64) {
-      let slot = Slab.slot(item.slot)
-      guard item.turn == .due, !closing.hasBegun, slot.isStillDue(item.deadline, item.startOrder, at: now),
-        !batch.contains(slot)
-      else { return }
-      invariantFailure("a due timer that had its turn did not tick", Int64(slot.index), item.deadline)
-    }
   }
 
 #else
@@ -47,8 +37,6 @@ import Synchronization
   extension QueueCore {
     @inline(__always)
     func checkThatNothingIsForgotten() {}
-    @inline(__always)
-    func checkThatTurnWasUsed(_ item: ReadyItem, at now: Int64) {}
   }
 
 #endif

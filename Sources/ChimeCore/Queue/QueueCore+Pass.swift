@@ -143,7 +143,6 @@ extension QueueCore {
         let now = control.now
         deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
-        checkThatTurnWasUsed(item, at: now)
         if now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Protocols.md.)
