@@ -377,7 +377,8 @@ typedef struct chime_queue_options {
   chime_function CHIME_NULLABLE leave; /* after callbacks run, finalizers included: to attach a thread that the host did
                                           not create to a language's runtime. On main queues and run loops, too. Not
                                           with host-driven and virtual queues, whose handlers run in calls of the
-                                          host's */
+                                          host's, nor around what chime_queue_sync or chime_queue_shutdown runs on
+                                          its caller's thread */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
   uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
                                           systems do not have that: UNSUPPORTED */

@@ -29,8 +29,11 @@ int32_t chime_next_character(const char **text) {
 }
 
 static int is_hidden(uint32_t code) {
-  static const uint16_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
-                                       {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfffd, 0xfffd}};
+  /* Control characters; what has no width, except the joiners that scripts and emoji need; directions; separators. */
+  static const uint16_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+                                       {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+                                       {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+                                       {0xfffd, 0xfffd}};
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
     if (code >= ranges[i][0] && code <= ranges[i][1]) return 1;
   }

@@ -168,7 +168,7 @@ class ChimeDump(gdb.Command):
         return f"{sign}{whole}{'.' + decimals if decimals else ''} {name}"
 
     # What chime_write_foreign writes as a number.
-    HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufffd]")
+    HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\ufffd]")
 
     def named(self, label):
         text = re.sub(r'(["\\])', r"\\\1", label.decode(errors="replace"))

@@ -204,12 +204,14 @@ typedef struct characters {
   int first, last;
 } characters;
 
-/* All that are written as a number: control characters, DEL and C1 among them; of writing direction; separators of lines. */
-static const characters hidden[] = {{1, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},  {0x200e, 0x200f},
-                                    {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfffd, 0xfffd}};
+/* All that are written as a number: control characters, DEL and C1 among them; of no width; of writing direction; separators of lines. */
+static const characters hidden[] = {{1, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+                                    {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+                                    {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+                                    {0xfffd, 0xfffd}};
 /* Beside them, and the last of each length. */
 static const characters plain[] = {{' ', ' '},        {'~', '~'},       {0xa0, 0xa0},     {0x61b, 0x61b},
-                                   {0x61d, 0x61d},    {0x7ff, 0x7ff},   {0x200d, 0x200d}, {0x2010, 0x2027},
+                                   {0x61d, 0x61d},    {0x7ff, 0x7ff},   {0x200c, 0x200d}, {0x2010, 0x2027},
                                    {0x202f, 0x202f},  {0x2070, 0x2070}, {0xfffc, 0xfffc}, {0xffff, 0x10000},
                                    {0x1f570, 0x1f570}};
 

@@ -92,7 +92,13 @@ static void watch_memory(csuite *t, int64_t begun) {
   while (storm_goes_on(t, begun)) {
     sleep_ns(CHIME_SECOND);
     int64_t now = (monotonic_ns() - begun) / CHIME_MINUTE, kib = resident_kib();
-    if (now != minute && now < MINUTES) least[minute = now] = INT64_MAX;
+    if (now != minute && now < MINUTES) {
+      least[minute = now] = INT64_MAX;
+      /* Grows by a few KiB a minute, ever less: memory for rare options stays with its slot, so the longer the soak,
+         the more of the slots have it. */
+      printf("minute %" PRId64 ": chime_memory_used %" PRIu64 " KiB\n", now, chime_memory_used() / 1024);
+      fflush(stdout);
+    }
     if (kib < least[minute]) least[minute] = kib;
   }
   for (int64_t i = 0; i <= minute; i++) {
