@@ -31,11 +31,6 @@ static int target_is_gone(const model *m, const timer *t) {
 static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK); }
 static statuses nothing_to_stop(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_IGNORED); }
 
-/* A timer at rest that releases itself. While it is busy its handler's end does that. */
-static void end_itself(timer *t) {
-  t->ends_itself = t->self_releasing && t->state != CHIME_STATE_IDLE && !t->busy && !timer_has_extra(t);
-}
-
 static void owe_callback(timer *t, int is_armed) {
   if (is_armed ? !t->has_armed : !t->has_cancelled) return;
   if (t->callbacks == 0) t->next_is_armed = is_armed;
@@ -83,8 +78,6 @@ static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   new_generation(m, t);
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
-  m->fire_dropped |= t->ends_itself; /* so it is with what was to end itself */
-  t->ends_itself = 0;
   t->deadline = with_random_part(m, t, first_deadline(m, t));
   t->place = ++m->places;
 }
@@ -148,8 +141,6 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
     int waits = t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t);
     t->deadline = with_random_part(m, t, waits ? t->schedule.first_ns : first_deadline(m, t));
     t->place = ++m->places;
-  } else {
-    end_itself(t);
   }
   return took_effect(t);
 }
@@ -186,13 +177,13 @@ statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) 
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
   if (t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t)) {
-    point_ns = delay_ns >= 0           ? delay_ns
-               : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
-                                       : saturating_difference(point_ns, m->now);
-  }
-  if (point_ns >= t->deadline) {
+    int64_t left = delay_ns >= 0           ? delay_ns
+                   : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
+                                           : saturating_difference(point_ns, m->now);
     /* The grid moves, and what was missed on the old one is not counted. */
-    t->carried = 0;
+    if (left > t->deadline || delay_ns == t->deadline) t->carried = 0;
+    if (left > t->deadline) t->deadline = left;
+  } else if (point_ns > t->deadline) {
     t->deadline = point_ns;
   }
   return STATUS(CHIME_OK);
@@ -213,14 +204,13 @@ statuses model_cancel(model *m, timer *t) {
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
   owe_callback(t, 0);
-  end_itself(t);
   return took_effect(t);
 }
 
 statuses model_release(model *m, timer *t) {
   if (t->released) return t->ended_with_queue ? nothing_to_stop(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (timer_is_live(t)) owe_callback(t, 0);
-  m->fire_dropped |= timer_has_extra(t) || t->ends_itself;
+  m->fire_dropped |= timer_has_extra(t);
   t->released = 1;
   t->fire_pending = 0;
   t->rearms = 0;

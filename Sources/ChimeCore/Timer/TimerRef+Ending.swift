@@ -10,7 +10,7 @@ extension TimerRef {
         sideRecord.own.firePending = false
         if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
       }
-      let isBusy = endWriting(atRest: word.withPendingCallback(of: slot))
+      let isBusy = endWriting(word.withPendingCallback(of: slot))
       Trace.note(.cancelled, self)
       return isBusy ? .running : .ok
     }
