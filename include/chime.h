@@ -12,24 +12,9 @@
  *   - Calls back: whether your functions may run inside this call
  *   - Waits: no, for a handler, or for time
  *
- * A callback must return: leaving it by longjmp or a C++ exception is undefined. Every function leaves errno as it was.
- *
- * A callback is any function of yours that Chime calls, hooks of a queue included. It may end its thread, by
- * pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers that it has pushed run, and
- * everything goes on as if it had returned, but that a handler's timer is cancelled.
- *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
- *     callback returns and has left a cancellation pending, which cancels no timer, and if somebody cancels a thread of
- *     Chime that waits. Cancellation acts on these threads inside your functions only; and on a thread that one callback
- *     has ended, not in those that follow until its turn is over.
- *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
- *     to it, and after either no cancellation any more, while pthread_exit works each time.
- *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
- *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers
- *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
- *     frames out there do not. With musl its result is NULL, whatever the callback gave to pthread_exit.
- *
- * On Windows a callback must not end its thread (ExitThread, pthread_exit): nothing can be undone there, and the process
- * ends with a message.
+ * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
+ * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
+ * Every function leaves errno as it was.
  *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
@@ -72,8 +57,8 @@
  * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
  * their numbers since.
  *
- * Fork. In a child of a process that has created anything here, every function that returns a status answers
- * CHIME_ERROR_FORKED until chime_reinitialize, or that an argument is wrong. To release 0 does nothing there either. On
+ * Fork. In a child of a process that has created anything here, every function with a status returns
+ * CHIME_ERROR_FORKED, or CHIME_ERROR_INVALID_ARGUMENT, until chime_reinitialize. To release 0 does nothing there either. On
  * Linux 4.14 and later a child is noticed however it was made: by fork, _Fork, or a clone that copies the memory; before
  * that, by fork alone.
  *
@@ -326,8 +311,8 @@ typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_
  *   - The context of a timer, or of chime_queue_async: where its callbacks run. On a virtual or host-driven queue also
  *     inside the call that releases the timer, the target or the queue; see "Host-driven queues".
  *   - The context of an added handler, a target's object, a value that expires and its handler's context: inside the
- *     call that removes, replaces or releases it. If a callback is using it then, or somebody has acquired it, when
- *     that ends. A value whose time is over: on its queue.
+ *     call that removes, replaces or releases it. If a callback is using it then, or it is acquired, when that
+ *     ends. A value whose time is over: on its queue.
  */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
 /** Any other function to run on a queue. */
@@ -412,11 +397,12 @@ typedef struct chime_schedule {
   uint32_t size;
   uint32_t flags;                    /* CHIME_SCHEDULE_DEADLINE */
   int64_t first_ns;                  /* delay (0 or more) or deadline of the first tick */
-  int64_t interval_ns;               /* from then on; 0: one-shot */
+  int64_t interval_ns;               /* between later ticks; 0: one-shot */
   int64_t leeway_ns;                 /* how late a tick may be in order to share a wake-up; below the interval.
                                         It then comes at the first multiple, from its deadline on, of the largest
                                         of 1, 2, 5, 10, 20, 50, ... ns that is not above the leeway, so timers
-                                        choose the same instants, or in the window with a wake-up before that */
+                                        choose the same instants; or earlier, if something else wakes the queue
+                                        within the window */
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
@@ -460,11 +446,11 @@ typedef struct chime_timer_options {
 #define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
-/* ---- The first seven functions -------------------------------------------------------------------------------- */
+/* ---- The first functions -------------------------------------------------------------------------------------- */
 
 /*
- * A server with idle timeouts needs these, and chime_status_message above: a queue whose descriptor its loop polls, and
- * a timer for each connection, which every sign of life postpones. Everything else is below, by subject.
+ * A server with idle timeouts needs these seven, and chime_status_message above: a queue whose descriptor its loop polls,
+ * and a timer for each connection, which every sign of life postpones. Everything else is below, by subject.
  */
 
 /**
@@ -535,7 +521,7 @@ CHIME_API chime_status chime_queue_process(chime_queue_t queue, uint32_t max, ui
  * Calls the handler once, delay_ns from now.
  *
  * @param finalizer  frees the context; may be NULL
- * @param timer      receives the id; NULL: nobody holds the timer, which releases itself once its handler has returned
+ * @param timer      receives the id; NULL: the timer releases itself once its handler has returned
  *                   and it is not running: a handler that restarts its timer keeps it
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: handler is NULL, and the queue gives no
  *         records; or delay_ns is negative; CHIME_ERROR_UNSUPPORTED: a handler, or a finalizer, on a queue that gives
@@ -642,7 +628,7 @@ CHIME_API chime_status chime_timer_create(chime_queue_t queue, const chime_timer
  * Creates a timer and activates it, in one step.
  *
  * @param schedule  copied; required
- * @param timer     NULL: nobody holds the timer; it releases itself once its handler has returned and it is not running
+ * @param timer     NULL: the timer releases itself once its handler has returned and it is not running
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or schedule is NULL, a wrong
  *         size, an unknown flag, a label that is not UTF-8, or the schedule is not valid; CHIME_ERROR_UNSUPPORTED: a
  *         handler, or another function, on a queue that gives records; CHIME_ERROR_INVALID_HANDLE: queue, or
@@ -658,7 +644,7 @@ CHIME_API chime_status chime_timer_start(chime_queue_t queue, const chime_timer_
  * Calls the handler every interval_ns, for the first time one interval from now.
  *
  * @param interval_ns  above 0
- * @param timer        NULL: nobody holds the timer, which ends when its handler cancels it, or with the queue
+ * @param timer        NULL: the timer ends when its handler cancels it, or with the queue
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: handler is NULL, and the queue gives no
  *         records; or interval_ns is not above 0; CHIME_ERROR_UNSUPPORTED: a handler, or a finalizer, on a queue that
  *         gives records; CHIME_ERROR_INVALID_HANDLE: queue; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
@@ -1119,7 +1105,7 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
  *
  * A queue created with CHIME_QUEUE_RECORDS calls no functions at all: chime_queue_take_ticks copies the ticks that are
  * due into an array. That is for languages that cannot be called on foreign threads, or only at a price. Before you
- * release the queue, release its timers and take their last records: records that nobody has taken are lost with it.
+ * release the queue, release its timers and take their last records: records that you have not taken are lost with it.
  *
  * Timers may be used from any thread. The last callbacks of a released timer (cancel handler, finalizer) run inside the
  * call that releases it. Three exceptions:
@@ -1205,7 +1191,7 @@ CHIME_API chime_status chime_queue_stop(chime_queue_t queue);
 /*
  * A target is an object of yours that timers name in their options and hold weakly. tick->target is that object, and it
  * stays alive for the length of the handler's call. When the last reference to the target is released, its timers are
- * cancelled at once (those that nobody holds are released), even while one of their handlers is running, and cannot be
+ * cancelled at once (timers created without an id are released), even while one of their handlers is running, and cannot be
  * activated again. The destructor is called once no such handler is running.
  */
 
@@ -1239,8 +1225,8 @@ CHIME_API chime_status chime_target_retain(chime_target_t target, void *CHIME_NU
  *
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
  *
- * Calls back: yes: the destructor; and, on virtual and host-driven queues, the last callbacks of timers that nobody
- * holds (also inside a chime_timer_start that runs at the same time). Waits: no.
+ * Calls back: yes: the destructor; and, on virtual and host-driven queues, the last callbacks of timers that were
+ * created without an id (also inside a chime_timer_start that runs at the same time). Waits: no.
  */
 CHIME_API chime_status chime_target_release(chime_target_t target);
 
@@ -1397,7 +1383,7 @@ CHIME_API chime_status chime_reinitialize(void);
 
 /*
  * A value of yours that vanishes after an interval: a session, a cached answer, a token. From the moment that its time
- * is over on the queue's clock nobody can acquire it, however late the queue is. After that the expiry handler and then
+ * is over on the queue's clock it cannot be acquired, however late the queue is. After that the expiry handler and then
  * the value's finalizer are called on the queue. A value that was acquired before stays valid until it is yielded. When
  * the queue ends, its values vanish without a call of the handler.
  *
@@ -1410,7 +1396,7 @@ CHIME_API chime_status chime_reinitialize(void);
  *
  * @param queue        not one that gives records
  * @param value        not NULL; Chime passes the pointer on and never follows it
- * @param finalizer    called with value once, when it has vanished or been released and nobody holds it; may be NULL
+ * @param finalizer    called with value once, when it has vanished or been released and is not acquired any more; may be NULL
  * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
  * @param expiring     receives the id
  * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
@@ -1453,7 +1439,7 @@ CHIME_API chime_status chime_expiring_acquire(chime_expiring_t expiring, void *C
 
 /**
  * Undoes one chime_expiring_acquire, even after the value was released.
- * @return CHIME_OK; CHIME_IGNORED: nobody has acquired the value; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_IGNORED: the value is not acquired; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no.
  */
@@ -1502,6 +1488,26 @@ CHIME_API chime_status chime_main_run(void);
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_main_stop(void);
+
+/* ---- Callbacks that end their threads ------------------------------------------------------------------------- */
+
+/*
+ * A callback may end its thread, by pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers
+ * that it has pushed run, and everything goes on as if it had returned, except that a handler's timer is cancelled.
+ *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
+ *     callback returns with a cancellation pending, which cancels no timer, and if somebody cancels a thread of Chime
+ *     that waits. Cancellation acts on these threads inside your functions only; and on a thread that one callback has
+ *     ended, not in those that follow until its turn is over.
+ *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
+ *     to it, and after either no cancellation any more, while pthread_exit works each time.
+ *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
+ *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers
+ *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
+ *     frames out there do not. With musl its result is NULL, whatever the callback gave to pthread_exit.
+ *
+ * On Windows a callback must not end its thread (ExitThread, pthread_exit): nothing can be undone there, and the process
+ * ends with a message.
+ */
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }
