@@ -1,7 +1,6 @@
 """Builds and packs a release: `make dist`; dist.mk says what for. Arguments: names of targets.txt, or none for all."""
 
 import hashlib
-import re
 import shutil
 import sys
 import time
@@ -11,7 +10,7 @@ import needed
 import sbom
 import wheel
 import xcframework
-from release import DIST, OUTPUT, ROOT, SERIES, VERSION, checksums, targets, write_tar, write_zip
+from release import DIST, OUTPUT, SERIES, VERSION, checksums, first_program, targets, write_tar, write_zip
 
 README = """\
 # Chime {version} for {system} on {machine}
@@ -118,13 +117,6 @@ find_package(Chime {series} REQUIRED)
 add_executable(tick tick.c)
 target_link_libraries(tick PRIVATE Chime::chime)
 """
-
-
-def first_program():
-    """The front page's, and what it prints."""
-    text = (ROOT / "README.md").read_text()
-    program, output = re.search(r"^```c\n(.*?)^```\n\n```text\n(.*?)^```$", text, re.M | re.S).groups()
-    return program, output
 
 
 def pack(target, apple):

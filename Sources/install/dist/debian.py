@@ -6,20 +6,50 @@ import os
 import re
 import shutil
 
-from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, guides, link_of, oldest_glibc, run,
-                     write_tree)
+from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, first_program, guides, link_of,
+                     oldest_glibc, run, write_tree)
 
 REVISION = f"{VERSION}-1"
 RUNTIME, DEVELOPMENT = f"libchime{SONAME_VERSION}", "libchime-dev"
 MAINTAINER = os.environ.get("MAINTAINER", "Chime maintainers <chime@localhost.localdomain>")
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "riscv64": "riscv64-linux-gnu"}
 
-SUMMARY = "embeddable timer runtime"
+SUMMARY = "thread-safe timer library"
 ABOUT = """\
- Chime gives every call on a timer, in every state and from every thread, a
- defined answer. Its timers do not fire early and do not drift, do not fire
- once they have been stopped, count what they missed, and free what they hold
- exactly once."""
+ Chime starts, moves and cancels timers from any thread, with or without an
+ event loop of the program's. Its timers do not fire early and do not drift,
+ do not fire once they have been stopped, count what they missed, and free
+ what they hold exactly once."""
+README = """\
+# libchime-dev {version}
+
+A thread-safe timer library: start, move and cancel timers from any thread, with or without an event loop of yours.
+
+`tick.c`, a first program:
+
+```c
+{program}```
+
+```sh
+cp /usr/share/doc/libchime-dev/tick.c .
+cc tick.c -lchime -o tick && ./tick
+```
+
+```text
+{output}```
+
+| where | what |
+| --- | --- |
+| `man chime` | all functions, and a page for each |
+| [C.md](C.md) | Chime from C and C++: how to link it, the kinds of queues, all functions on a page |
+| [examples](examples/README.md) | small programs, one idea each |
+| [Promises.md](Promises.md), [Limits.md](Limits.md) | what you can rely on, and what Chime cannot do |
+| [Troubleshooting.md](Troubleshooting.md) | when a timer does not do what you expect |
+| [ComingFrom.md](ComingFrom.md) | libuv, libev, GLib, timerfd and others, call for call |
+| [Languages.md](Languages.md) | Python, Go, Rust, Node and others; the wrappers in Go, Node and Rust are in `/usr/share/chime` |
+| [ReleaseNotes.md](ReleaseNotes.md) | what is in this version |
+| [copyright](copyright) | which licences there are |
+"""
 
 
 def files(target, tree):
@@ -50,6 +80,9 @@ def files(target, tree):
             development[f"usr/share/doc/{DEVELOPMENT}/{name}"] = content
         if path.startswith("share/man/"):
             development[f"usr/{path}.gz"] = gzip.compress(content, 9, mtime=0)
+    program, output = first_program()
+    development[f"usr/share/doc/{DEVELOPMENT}/README.md"] = README.format(version=VERSION, program=program, output=output).encode()
+    development[f"usr/share/doc/{DEVELOPMENT}/tick.c"] = program.encode()
     for package, found in ((RUNTIME, runtime), (DEVELOPMENT, development)):
         found[f"usr/share/doc/{package}/copyright"] = copyright()
         found[f"usr/share/doc/{package}/changelog.Debian.gz"] = gzip.compress(changelog(), 9, mtime=0)
@@ -61,7 +94,9 @@ def packaged(page):
     text = page.decode().replace("](../../../include/", "](/usr/include/").replace("](../../chime/", "](/usr/share/chime/")
     text = text.replace("](../../../../include/", "](/usr/include/").replace("](../../../chime/", "](/usr/share/chime/")
     text = re.sub(r"\[([^\]\n]*)\]\((?:\.\./)*Bundled.md\)", rf"[\1](/usr/share/doc/{RUNTIME}/copyright)", text)
-    return re.sub(r"\[([^\]\n]*)\]\((?:\.\./)*README.md(?:#[\w-]*)?\)", r"\1", text).encode()
+    # In place of the front page the package has a README.md of its own; and its gdb finds the script in /usr.
+    text = re.sub(r"\]\((?:\.\./){3}((?:\.\./)?)README.md\)", r"](\1README.md)", text)
+    return text.replace("/usr/local/share/chime/", "/usr/share/chime/").encode()
 
 
 def copyright():
@@ -74,21 +109,26 @@ def copyright():
     exception = licences["Swift.txt"][licences["Swift.txt"].index("## Runtime Library Exception"):]
     return f"""Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Chime
-Comment: Files of the Swift toolchain and Unicode data are part of the library.
+Comment: The libraries contain parts of the Swift toolchain that builds them: of the
+ standard library, its Unicode tables, libdispatch and BlocksRuntime.
 
 Files: *
 Copyright: Chime's owner
 License: none-yet
+
+Files: usr/lib/*/libchime.*
+Copyright: Chime's owner
+ Apple Inc. and the Swift project authors
+ 1991-2022 Unicode, Inc.
+License: none-yet and Apache-2.0-with-Swift-exception and Unicode-DFS-2016
+
+License: none-yet
 {indented(licences["LICENCE"])}
-Files: swift/*
-Copyright: Apple Inc. and the Swift project authors
 License: Apache-2.0-with-Swift-exception
  On Debian systems, the complete text of the Apache License, Version 2.0, is in
  /usr/share/common-licenses/Apache-2.0.
  .
 {indented(exception)}
-Files: unicode/*
-Copyright: 1991-2022 Unicode, Inc.
 License: Unicode-DFS-2016
 {indented(licences["Unicode.txt"])}""".encode()
 
@@ -112,7 +152,7 @@ def control(package, target, tree):
         fields.update({"Section": "libs", "Depends": f"libc6 (>= {oldest_glibc()})",
                        "Description": f"{SUMMARY}\n{ABOUT}"})
     else:
-        about = ABOUT + "\n .\n This package has the headers, the archive, and the files for pkg-config and\n CMake."
+        about = ABOUT + "\n .\n This package has the headers, the archive, the files for pkg-config and CMake,\n the manual, guides and examples, declarations for cffi and LuaJIT, a script for\n gdb, and the sources of the wrappers in Go, Node and Rust."
         fields.update({"Section": "libdevel", "Depends": f"{RUNTIME} (= {REVISION}), libc6-dev",
                        "Description": f"{SUMMARY} (development files)\n{about}"})
     return "".join(f"{name}: {value}\n" for name, value in fields.items())

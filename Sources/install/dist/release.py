@@ -208,6 +208,13 @@ def guides():
     return tree
 
 
+def first_program():
+    """The front page's, and what it prints."""
+    text = (ROOT / "README.md").read_text()
+    program, output = re.search(r"^```c\n(.*?)^```\n\n```text\n(.*?)^```$", text, re.M | re.S).groups()
+    return program, output
+
+
 def built_with_pkg_config(example):
     """An example whose comment says how it is built with an installed libchime, not in a clone, and how that is run."""
     example = re.sub(r"^( \* Run:.*? )build/(?=\w)", r"\1./", example, flags=re.M)
@@ -248,9 +255,10 @@ def linked(page, up):
             return shown
         return f"[{shown}]({os.path.normpath(place)}{'#' * bool(anchor)}{anchor})"
 
-    text = (ROOT / page).read_text()
+    # What concerns a clone alone stands in a section of that name.
+    text = re.sub(r"^## In a clone\n.*?(?=^## |\Z)", "", (ROOT / page).read_text(), flags=re.M | re.S)
     # Paths of a clone that are named in text, where a release has the file.
-    text = text.replace("`examples-c/", f"`{up}examples/").replace("`Sources/Chime/Chime.docc/", f"`{up}")
+    text = text.replace("`examples-c/", f"`{up}examples/").replace("`examples-c`", f"`{up}examples`").replace("`Sources/Chime/Chime.docc/", f"`{up}")
     # DocC's own links.
     text = re.sub(r"<doc:(\w+)>", lambda match: f"[{match[1]}]({match[1]}.md)" if f"{match[1]}.md" in GUIDES else match[1], text)
     return re.sub(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", link, text)
