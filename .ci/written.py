@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIST = pathlib.Path(sys.argv[1]).resolve()
 SUITE, MIRROR = "bookworm", os.environ.get("MIRROR", "http://deb.debian.org/debian")
 PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "cmake", "make", "man-db", "sudo", "python3-venv", "python3-cffi", "luajit",
-            "nodejs", "libnode-dev", "ruby", "golang-go", "cargo"]
+            "nodejs", "libnode-dev", "ruby", "golang-go", "cargo", "gdb"]
 JAVA = ["openjdk-17-jdk-headless", "libjna-java"]
 PAGES = ["README.md", "include/README.md", "Sources/Bindings/README.md"]
 PAGES += [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("Sources/*/*.docc/*.md"))]
@@ -41,8 +41,8 @@ DEFAULT = {"c": "cc {0} $(pkg-config --cflags --libs chime) -pthread -o {1} && .
            "python": "python3 {0}"}
 ELSEWHERE = {"swift", "swift-package", "mermaid", "text"}
 IN_A_CLONE = re.compile(r"make -C|^swift |Sources/|Tests/", re.M)
-# What stands for something of the reader's.
-WITH_PLACEHOLDERS = ("gdb -p PID", "CHIME_TRACE=")
+# The wrappers' own front pages: each shows a program of the guide, which is run there.
+WRAPPERS = {name: f"Sources/Bindings/{name}/README.md" for name in ("go", "node", "python", "rust")}
 FENCE = re.compile(r"^```([\w-]+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -149,8 +149,8 @@ def check_page(debian, page, front, directory):
             print(f"   in a clone: {first}")
             counts[2] += 1
             continue
-        if commands.startswith(WITH_PLACEHOLDERS):
-            print(f"   not run, it names something of the reader's: {first}")
+        if commands.startswith("gdb -p PID"):
+            counts[0] += debugger(debian, commands, front)
             continue
         if re.search(r"^javac? ", commands, re.M) and not debian.can_mount:
             print(f"left out: {first} (/proc cannot be mounted)")
@@ -178,6 +178,42 @@ def check_page(debian, page, front, directory):
             fail(f"{page.name}, {name}:\n{command}\nended with {status}, printed:\n{said}{complained}and should print:\n{printed}")
         counts[1] += 1
     print(f"ok: {page.name}: {counts[0]} groups of commands, {len(programs)} programs; {counts[2]} for a clone")
+
+
+def debugger(debian, commands, front):
+    """The commands, for a process of the front page's program that stays, and for a core file of it."""
+    if not debian.can_mount:
+        print("left out: gdb -p PID (/proc cannot be mounted)")
+        return 0
+    directory = debian.directory("debugger")
+    (directory / "program.c").write_text(front.programs["tick.c"][1].replace("sleep(1)", "sleep(600)"))
+    lines = [line.replace("/usr/local/share", "/usr/share") for line in commands.strip().splitlines()]
+    found = []
+    for line in lines:
+        line = line.replace("PID", "$process").replace("PROGRAM CORE", "./program core")
+        status, said, complained = debian.run(f"""cc program.c -lchime -o program
+CHIME_TRACE=trace-%p.json stdbuf -oL ./program >printed & process=$!
+trap 'kill $process' EXIT
+until grep -q 'tick 3' printed; do sleep 0.05; done
+gdb -p $process -batch -ex 'generate-core-file core' >core.txt 2>&1
+{line}""", "/home/debugger")
+        wanted = "cancelled, every 100 ms, 3 ticks" if "chime-dump" in line else "in main ()"
+        if status or wanted not in said:
+            fail(f"{line}: ended with {status}, printed:\n{said}{complained}and should print: {wanted}")
+        found += list(directory.glob("trace-*.json"))
+    if len(set(found)) != len(lines):
+        fail(f"CHIME_TRACE=trace-%p.json made {len(set(found))} files by {len(lines)} processes")
+    return len(lines)
+
+
+def wrappers(guide):
+    """The program of each wrapper's front page is one of the guide's."""
+    programs = {text for _, text, _ in guide.programs.values()}
+    for name, path in WRAPPERS.items():
+        for _, text, _ in Page(path, (ROOT / path).read_text()).programs.values():
+            if text.replace("require('chime-timers')", "require('./chime-timers')") not in programs:
+                fail(f"{path}: its program is not one of the guide's:\n{text}")
+    print(f"ok: the programs of {', '.join(WRAPPERS)} are the guide's")
 
 
 def exported(page, commands):
@@ -261,6 +297,11 @@ def check(debian):
             if path.is_file():
                 shutil.copy(path, place)
         check_page(debian, page, front, place)
+        if name == "Sources/Bindings/README.md":
+            wrappers(page)
+    # The package's own first page, and its examples'.
+    documents = debian.root / "usr/share/doc/libchime-dev"
+    check_page(debian, Page("libchime-dev's README.md", (documents / "README.md").read_text()), front, debian.directory("package"))
     examples = debian.directory("examples")
     shutil.copytree(debian.root / "usr/share/doc/libchime-dev/examples", examples, dirs_exist_ok=True)
     page = Page("the examples' README.md", (examples / "README.md").read_text())
