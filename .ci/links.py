@@ -1,8 +1,10 @@
-"""Each link of a page of the repository leads to a file that is there, and to a heading of it as GitHub writes its anchor.
+"""Each link of a page of the repository leads to a file that is there, and to a heading of it as GitHub writes its anchor. Each
+target of make, filter of `swift test` and file of .ci that a page's commands name is there, too.
 
-    .ci/links.py [DIRECTORY]      DIRECTORY: an unpacked release, or another tree of pages
+    .ci/links.py [DIRECTORY]      DIRECTORY: an unpacked release, or another tree of pages, of which only links are looked at
 """
 
+import functools
 import pathlib
 import re
 import subprocess
@@ -33,8 +35,57 @@ def anchors(path):
     return {anchor if count == 0 else f"{anchor}-{count}" for anchor, last in found.items() for count in range(last + 1)}
 
 
+@functools.cache
+def targets(directory):
+    """The names and patterns of a makefile's rules."""
+    said = subprocess.run(["make", "-pRrq", "-C", str(directory), "__none__"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, errors="replace").stdout
+    names = {name for line in re.findall(r"^([^#\s.=][^:=\n]*):(?!=)", said, re.M) for name in line.split()}
+    return {name for name in names if "%" not in name}, [re.escape(name).replace("%", ".+") for name in names if "%" in name]
+
+
+def missing(page):
+    """What the commands of a page name that is not there, and how many commands there are."""
+    text = page.read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)
+    lines = "\n".join(blocks).splitlines() + re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+    found, count = [], 0
+    for line in lines:
+        for command in re.split(r"&&|[;|#]", line):
+            words = command.split()
+            while words and (re.match(r"\w+=", words[0]) or words[0] == "sudo"):
+                words.pop(0)
+            if not words:
+                continue
+            count += words[0] in ("make", "swift") or words[0].startswith(".ci/")
+            if words[0].startswith(".ci/") and not (ROOT / words[0]).exists():
+                found.append(f"{command}: no such file")
+            if words[:2] == ["swift", "test"] and "--filter" in words:
+                for name in words[words.index("--filter") + 1].split("."):
+                    if subprocess.run(["git", "-c", "safe.directory=*", "grep", "-qw", name, "--", "Package.swift", "Tests/*.swift"],
+                                      cwd=ROOT).returncode:
+                        found.append(f"{command}: no tests {name}")
+            if words[0] != "make":
+                continue
+            place = words[words.index("-C") + 1] if "-C" in words else "."
+            directory = next((path for path in ((ROOT / place, page.parent / place) if "-C" in words else (page.parent,))
+                              if (path / "Makefile").exists()), None)
+            if directory is None:
+                if place.split("/")[0] in ("Sources", "Tests", "examples-c") and "…" not in place:
+                    found.append(f"{command}: no makefile there")
+                continue
+            known, patterns = targets(directory.resolve())
+            quoted = re.sub(r"'[^']*'|\"[^\"]*\"|\[.*", "", command).split()
+            for word in quoted[quoted.index("make") + 1:]:
+                if word in (place, "…") or re.match(r"-|\w+=|.*(NAME|…)", word):
+                    continue
+                if word not in known and not any(re.fullmatch(pattern, word) for pattern in patterns):
+                    found.append(f"{command}: no target {word}")
+    return found, count
+
+
 def main():
-    wrong, count = [], 0
+    wrong, count, commands = [], 0, 0
     for page in pages():
         for to in LINK.findall(without_code(page.read_text())):
             if re.match(r"\w+:", to):
@@ -48,9 +99,13 @@ def main():
                 wrong.append(f"{page.relative_to(ROOT)}: {to}: no such file")
             elif anchor and target.suffix == ".md" and anchor not in anchors(target):
                 wrong.append(f"{page.relative_to(ROOT)}: {to}: no such heading")
+        if len(sys.argv) == 1:
+            found, number = missing(page)
+            wrong += [f"{page.relative_to(ROOT)}: {what}" for what in found]
+            commands += number
     if wrong or not count:
         sys.exit("\n".join(wrong) or "no links")
-    print(f"ok: {count} links")
+    print(f"ok: {count} links" + (f", {commands} commands" if commands else ""))
 
 
 main()
