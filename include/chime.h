@@ -323,7 +323,7 @@ typedef void (*chime_function)(void *CHIME_NULLABLE context);
 typedef int32_t chime_queue_kind;
 enum {
   CHIME_QUEUE_SERIAL = 0,     /* on threads of Chime's own: one handler at a time */
-  CHIME_QUEUE_CONCURRENT = 1, /* the same: handlers of different timers may overlap, at most 48 at a time */
+  CHIME_QUEUE_CONCURRENT = 1, /* the same: handlers of different timers may overlap */
   CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop: see "Host-driven queues" */
   CHIME_QUEUE_PRECISE = 3,    /* a thread of its own, which waits for absolute times with 1 ns of timer slack */
   CHIME_QUEUE_VIRTUAL = 4,    /* time moves when chime_queue_advance or _jump is called */
@@ -844,8 +844,8 @@ typedef struct chime_timer_info {
   int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
   int64_t remaining_ns;     /* suspended with CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
-  int64_t leeway_ns;        /* exact below 67 ms, for whole us up to a minute, ms up to 18 h, s up to 2 years;
-                               otherwise less than 1 part in 33 million too short */
+  int64_t leeway_ns;        /* that of the schedule; where Limits.md does not call it exact, less than 1 part in
+                               33 million too short */
   uint64_t tick_limit;  /* 0: none. For a one-shot always 0: it ends with its only tick, and its limit is not kept */
   uint64_t due_count;   /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;         /* 1: a handler that has started has not returned */

@@ -1,8 +1,7 @@
 import ChimeCore
 
 /// Ways to write a schedule in Swift. A `Duration` counts in whole nanoseconds, rounded up; one beyond `Int64.max` of them
-/// (292 years) counts as for ever. A leeway is kept exactly below 67 ms and in the usual units beyond that, and otherwise
-/// rounded down by less than 1 part in 33 million.
+/// (292 years) counts as for ever. <doc:Limits> says which leeways are kept exactly.
 extension Schedule {
   /// One tick, `delay` from the start.
   ///
