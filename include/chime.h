@@ -1025,14 +1025,17 @@ CHIME_API chime_status chime_queue_advance(chime_queue_t queue, int64_t duration
  */
 CHIME_API chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns);
 
-/** What a queue has done since it was created. */
+/**
+ * What a queue has done since it was created. A pass is one visit of the queue to its timers: it runs what is due and sets
+ * the next wake-up. An entry is a timer's place in the order of deadlines, until a pass comes to it.
+ */
 typedef struct chime_queue_stats {
   uint32_t size;
   uint32_t reserved;
   uint64_t timers;       /* timers that exist and have not been released */
   uint64_t running;      /* those in state running */
-  uint64_t entries;      /* entries of the wheel, stale ones included */
-  uint64_t passes;       /* visits to the wheel: wake-ups */
+  uint64_t entries;      /* entries, stale ones included */
+  uint64_t passes;       /* wake-ups */
   uint64_t empty_passes; /* passes that found nothing due and nothing new */
   uint64_t ticks;        /* DUE and FIRED ticks delivered */
   uint64_t missed;       /* due times that got no tick of their own */
@@ -1497,7 +1500,7 @@ CHIME_API chime_status chime_main_stop(void);
  *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
  *     callback returns with a cancellation pending, which cancels no timer, and if somebody cancels a thread of Chime
  *     that waits. Cancellation acts on these threads inside your functions only; and on a thread that one callback has
- *     ended, not in those that follow until its turn is over.
+ *     ended, not in those that follow before another takes its place.
  *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
  *     to it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
