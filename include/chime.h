@@ -505,8 +505,8 @@ CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME
 /**
  * Runs what is due, on the calling thread.
  *
- * @param max    how many ticks and functions to run at most; 0: all that are due now. If some are left, the descriptor
- *               stays readable. The last callbacks of released timers are not counted
+ * @param max    how many ticks and functions to run at most; 0: all that are due when the call begins. If some are left,
+ *               the descriptor stays readable. The last callbacks of released timers are not counted
  * @param count  receives how many ran; may be NULL
  * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run
  *         a finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN:
@@ -1136,7 +1136,8 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
 CHIME_API chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
- * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due; -1: nothing to wait for.
+ * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due now or within 1,024 ns; -1:
+ * nothing to wait for.
  * @return as chime_queue_next_deadline; CHIME_ERROR_UNSUPPORTED also for virtual queues
  *
  * Calls back: no. Waits: no.

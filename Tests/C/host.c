@@ -36,6 +36,36 @@ HOST_TEST(the_poll_timeout_is_rounded_up, 0) {
   EXPECT_OK(chime_timer_release(timer));
 }
 
+static void count_due(const chime_tick *tick, void *context) { ++*(int *)context; }
+
+static void run_what_is_due(csuite *t, chime_queue_t queue, int *ran) {
+  chime_tick ticks[4];
+  uint32_t count;
+  if (chime_queue_take_ticks(queue, ticks, sizeof *ticks, 4, &count) == CHIME_OK) *ran += (int)count;
+  else process(t, queue, 0);
+}
+
+/* By the clock, also in the microsecond that has begun, which is a tick of the wheel. */
+static void check_what_is_due(csuite *t, chime_queue_t queue, chime_handler handler) {
+  int ran = 0;
+  const chime_timer_options options = TIMER_OPTIONS(.handler = handler, .context = &ran);
+  for (int i = 0; i < csuite_scaled(2000) && !csuite_failed(t); i++, ran = 0) {
+    for (int j = 0; j < 2; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), NULL));
+    run_what_is_due(t, queue, &ran);
+    EXPECT_EQ(ran, 2);
+    int64_t deadline = monotonic_ns() + 3 * CHIME_MICROSECOND;
+    EXPECT_OK(chime_timer_start(queue, &options, AT(deadline), NULL));
+    run_what_is_due(t, queue, &ran); /* places it, or is late */
+    while (monotonic_ns() < deadline) continue;
+    if (ran == 2) EXPECT_EQ(poll_timeout(t, queue), 0);
+    run_what_is_due(t, queue, &ran);
+    EXPECT_EQ(ran, 3);
+  }
+}
+
+HOST_TEST(process_runs_all_that_is_due, 0) { check_what_is_due(t, queue, count_due); }
+HOST_TEST(all_that_is_due_is_taken, CHIME_QUEUE_RECORDS) { check_what_is_due(t, queue, NULL); }
+
 static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
   EXPECT_BETWEEN(monotonic_ns(), p->number, INT64_MAX);

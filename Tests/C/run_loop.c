@@ -76,6 +76,25 @@ RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
   EXPECT_EQ(load(&second->ticks), 0);
 }
 
+static void count_due(const chime_tick *tick, void *context) { ++*(int *)context; }
+
+/* By the clock, as in host.c. */
+RUN_LOOP_TEST(a_run_of_no_time_runs_all_that_is_due, NULL) {
+  for (int i = 0; i < csuite_scaled(500) && !csuite_failed(t); i++) {
+    int ticks = 0;
+    const chime_timer_options options = TIMER_OPTIONS(.handler = count_due, .context = &ticks);
+    for (int j = 0; j < 2; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), NULL));
+    run_for(t, NULL, 0);
+    EXPECT_EQ(ticks, 2);
+    int64_t deadline = monotonic_ns() + 5 * CHIME_MICROSECOND;
+    EXPECT_OK(chime_timer_start(queue, &options, AT(deadline), NULL));
+    run_for(t, NULL, 0);
+    while (monotonic_ns() < deadline) continue;
+    run_for(t, NULL, 0);
+    EXPECT_EQ(ticks, 3);
+  }
+}
+
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
 #define OWN_MODE "mode \xc3\xb6" /* UTF-8 */

@@ -112,7 +112,8 @@ extension QueueCore {
     return next
   }
 
-  /// `nextDeadline` as a timeout for poll(2): milliseconds from now, rounded up; 0: due, -1: never.
+  /// `nextDeadline` as a timeout for poll(2): milliseconds from now, rounded up; 0: due, or in the tick of the wheel that
+  /// contains now, which may be due; -1: never.
   package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
     findHost(id).flatMap { core, _ in
       let left = core.whileItLives {
@@ -120,6 +121,7 @@ extension QueueCore {
         return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
       }
       guard let left else { return .failure(unknown(id)) }
+      if left <= WheelTicks.rest(shift: core.control.shift) { return .success(0) }
       return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
     }
   }

@@ -45,7 +45,7 @@ struct Batch {
     }
   }
 
-  /// Collects the pending callbacks and everything that the wheel has placed at or before `now`.
+  /// Collects the pending callbacks and everything that is due at `now`.
   mutating func collect(_ now: Int64, from wheel: inout Wheel) {
     for i in pendingCallbacks.indices {
       let slot = Slab.slot(pendingCallbacks[i])
@@ -54,7 +54,8 @@ struct Batch {
           deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
     }
     pendingCallbacks.removeAll()
-    wheel.advance(to: now, into: &due)
+    // Into the tick that contains now: some of its timers are due, and the others go back.
+    wheel.advance(to: now &+ WheelTicks.rest(shift: wheel.shift), into: &due)
     for i in due.indices {
       let index = due[i]
       let slot = Slab.slot(index)
@@ -70,7 +71,7 @@ struct Batch {
       }
     }
     due.removeAll()
-    // Timers that have been moved later since they were placed.
+    // Timers that have been moved later since they were placed, or come later in this tick.
     for i in others.indices {
       let slot = Slab.slot(others[i])
       wheel.place(slot, slot.wordInOrder)

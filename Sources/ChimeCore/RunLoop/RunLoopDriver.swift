@@ -36,7 +36,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// Gives the queue whose pass begins; `nil` when none is due.
   func beginPass(at now: Int64) -> QueueCore? {
     let time = nextPass
-    guard time <= now, time != .max, let core else { return nil }
+    // A pass runs what is due in the tick that contains now, and the driver is armed for a tick's end.
+    guard time <= now &+ WheelTicks.rest(shift: WheelTicks.tickShift), time != .max, let core else { return nil }
     isWoken = false
     armed = .max
     isInside = true

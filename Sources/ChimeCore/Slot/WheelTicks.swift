@@ -6,6 +6,10 @@ enum WheelTicks {
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
 
+  /// How much of a tick may be left when a time in it has come.
+  @inline(__always)
+  static func rest(shift: UInt64) -> Int64 { 1 << Int64(shift) - 1 }
+
   /// The first tick that is not before `time`.
   @inline(__always)
   static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
