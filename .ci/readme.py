@@ -5,6 +5,8 @@ for a clone. What is for a release, in whatever language, is run by written.py.
 for a clone, without an installation and with one. All Swift programs are targets of one package. Blocks in other languages have
 to be named in `not_run`.
 
+The package of all Swift programs names Chime as the front page says.
+
 Each snippet in a comment of include/*.h and *.hpp has a program in .ci/snippets, where it is put in place of a line
 `// the snippet that begins ...`. The comment `Prints:` there is the beginning of what the program prints.
 """
@@ -85,7 +87,15 @@ def names(programs):
 
 def make_package(programs):
     shutil.rmtree(work / "programs/Sources", ignore_errors=True)
-    packages, targets = ['.package(name: "chime", path: "../..")'], []
+    # The clone beside the package, as the front page has both lines; GettingStarted's block has the same.
+    if not (work / "chime").exists():
+        (work / "chime").symlink_to(root)
+    front, started = ((root / name).read_text() for name in ("README.md", "Sources/Chime/Chime.docc/GettingStarted.md"))
+    packages = re.findall(r"`(\.package\([^`]*)`", front)
+    for line in packages + re.findall(r"`(\.product\([^`]*)`", front):
+        if line not in started:
+            sys.exit(f"GettingStarted.md does not say {line}")
+    targets = []
     if any(map(needs_algorithms, programs)):
         packages.append('.package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0")')
     for name, program in zip(names(programs), programs):
