@@ -46,11 +46,11 @@
  * calloc). Zero in any other member is its default. A structure of another version is accepted, too: a shorter one, as
  * an earlier version had, is read and filled in as far as it goes; of a longer one, the additional bytes must be zero.
  *
- * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. All signals are blocked there but
+ * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. They block all signals except
  * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
  * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice
- * value, processors and timer slack are those that the process's main thread had when the library was loaded, whoever
- * makes the first queue, but never real-time priority: that only precise queues have, where it is asked for. What the
+ * value, processors and timer slack are those that the process's main thread had when the library was loaded. They have
+ * no real-time priority, except on precise queues, where it is asked for. What the
  * system refuses, such as a better nice value, keeps the value of the thread that made the queue.
  *
  * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
@@ -822,8 +822,8 @@ CHIME_API chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *C
 
 /**
  * How much time is left until the next tick is due.
- * @param remaining_ns  receives the time; 0: the tick is due already; CHIME_FOREVER: the timer is not running. Of a timer
- *                      that was suspended with CHIME_RESUME_REMAINING: the time that was kept
+ * @param remaining_ns  receives the time; 0: the tick is due already; CHIME_FOREVER: the timer is not running, except
+ *                      that one suspended with CHIME_RESUME_REMAINING gives the time that was kept
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no.
