@@ -605,8 +605,9 @@ enum {
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
- * cancel and suspend return CHIME_RUNNING instead of CHIME_IGNORED while a handler of the timer that had started has not
- * returned. So CHIME_IGNORED from them means: there was nothing to stop, and nothing runs.
+ * Where cancel and suspend are ignored they still drop an extra tick that has not started, and return CHIME_OK; and they
+ * return CHIME_RUNNING while a handler of the timer that had started has not returned. So CHIME_IGNORED from them means:
+ * there was nothing to stop, and nothing runs.
  */
 
 /**
@@ -703,7 +704,8 @@ CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t de
 /**
  * Holds ticks back until resume. After it returns, only a later chime_timer_fire can cause a tick.
  *
- * @param timer  a running timer; otherwise CHIME_IGNORED, or CHIME_RUNNING while its handler runs
+ * @param timer  a running timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is dropped, or its
+ *               handler runs: CHIME_RUNNING
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -740,7 +742,7 @@ CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t d
 /**
  * Requests one extra tick, of kind CHIME_TICK_FIRED, on the queue; it never runs inside this call. Several calls before
  * that tick starts give one tick. It counts in the sequence but not against the tick limit, and does not change the
- * schedule. A later suspend, reschedule, restart, activate, cancel or release drops it.
+ * schedule. A later suspend, reschedule, restart, cancel or release drops it, and so does an activate that is not ignored.
  *
  * @param timer  in any state but cancelled; otherwise CHIME_IGNORED
  * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE: the target of an idle or
@@ -754,8 +756,9 @@ CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
  * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. What the
  * handler uses may be freed unless this returns CHIME_RUNNING; then, only after chime_timer_cancel_and_wait.
  *
- * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, or CHIME_RUNNING while its handler runs: the last
- *               handler of a one-shot, say, which has finished already
+ * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is
+ *               dropped, or its handler runs: CHIME_RUNNING (the last handler of a one-shot, say, which has finished
+ *               already)
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.

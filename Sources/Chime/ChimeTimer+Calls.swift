@@ -189,7 +189,8 @@ extension TimerReference {
 
   // MARK: Holding back and ending
 
-  /// Holds ticks back; ignored unless running. Once it has returned, no tick starts.
+  /// Holds ticks back; ignored unless running, or an extra tick is to come, which it drops. Once it has returned, no tick
+  /// starts.
   ///
   /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult
@@ -207,8 +208,8 @@ extension TimerReference {
   @discardableResult
   public func fire() -> ChimeTimer.Outcome { answer { $0.fire() } }
 
-  /// Stops the timer; ignored unless running or suspended. Once it has returned, no tick starts. The handler is kept: the
-  /// timer can be started again.
+  /// Stops the timer; ignored unless running or suspended, or an extra tick is to come, which it drops. Once it has
+  /// returned, no tick starts. The handler is kept: the timer can be started again.
   ///
   /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult

@@ -186,7 +186,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   @discardableResult
   public func fire() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.fire)) }
 
-  /// Holds ticks back; ignored unless running.
+  /// Holds ticks back; ignored unless running, or an extra tick is to come, which it drops.
   @discardableResult
   public func suspend() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.suspend)) }
 
@@ -196,7 +196,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   public func resume() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.resume)) }
 
   /// Stops the timer and releases its source and the handler given to `activate` or `restart`; ignored unless running
-  /// or suspended. The timer can be started again.
+  /// or suspended, or an extra tick is to come, which it drops. The timer can be started again.
   ///
   /// A finished one-shot keeps both, so that restarting it is cheap.
   @discardableResult

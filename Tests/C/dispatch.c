@@ -294,6 +294,39 @@ TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, s
 TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }
 TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }
 
+/* [7]: of a timer that is idle, finished or suspended. OK: its extra tick does not start any more. IGNORED: it has ended. */
+static void check_extra_ticks(csuite *t, where place, chime_queue_t queue, stopper stop, chime_state state) {
+  for (int i = 0, rounds = csuite_scaled(100); i < rounds && !csuite_failed(t); i++) {
+    probe *p = probe_idle(t, queue, NULL);
+    if (state != CHIME_STATE_IDLE) {
+      EXPECT_OK(chime_timer_activate(p->timer, AFTER(state == CHIME_STATE_FINISHED ? 0 : CHIME_HOUR)));
+      run_due(t, queue, place);
+    }
+    if (state == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(p->timer));
+    if (state == CHIME_STATE_FINISHED) EXPECT(await_finished(t, p->timer));
+    int before = load(&p->ticks);
+    EXPECT_OK(chime_timer_fire(p->timer));
+    spin_ns(i % 5 * 5 * CHIME_MICROSECOND);
+    chime_status status = stop(p->timer);
+    come_to_rest(t, p->timer);
+    EXPECT_EQ(load(&p->ticks), before + (status != CHIME_OK));
+    if (place == VIRTUAL) run_due(t, queue, place);
+    else let_later_ticks_come(t, queue, 0);
+    EXPECT_EQ(load(&p->ticks), before + (status != CHIME_OK));
+    EXPECT_EQ(state_of(t, p->timer), state);
+    EXPECT_STATUS(stop(p->timer), CHIME_IGNORED);
+    EXPECT_OK(chime_timer_release(p->timer));
+  }
+}
+
+TESTS_ON_ALL_QUEUES(cancel_and_suspend_take_an_extra_tick_back) {
+  check_extra_ticks(t, place, queue, chime_timer_cancel, CHIME_STATE_IDLE);
+  check_extra_ticks(t, place, queue, chime_timer_cancel, CHIME_STATE_FINISHED);
+  check_extra_ticks(t, place, queue, chime_timer_suspend, CHIME_STATE_IDLE);
+  check_extra_ticks(t, place, queue, chime_timer_suspend, CHIME_STATE_FINISHED);
+  check_extra_ticks(t, place, queue, chime_timer_suspend, CHIME_STATE_SUSPENDED);
+}
+
 static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
@@ -340,6 +373,26 @@ TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_ends_what_the_handler_starts_again) {
     EXPECT_EQ(load(&p->ticks), ticks);
     pthread_join(thread, NULL);
   }
+}
+
+static void fire_own(csuite *t, probe *p, const chime_tick *tick) {
+  stay_until_gate_opens(t, p, tick);
+  EXPECT_OK(chime_timer_fire(tick->timer));
+}
+
+/* [7]: a timer that has finished gives itself an extra tick in each of its handlers. */
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_takes_back_the_extra_tick_that_the_handler_asks_for) {
+  probe *p = probe_idle(t, queue, NULL);
+  pthread_t thread;
+  p->on_tick = fire_own;
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  REQUIRE(await(&p->flag, 1) && spawn(t, &thread, open_gate_soon, p));
+  EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, PATIENCE)));
+  int ticks = load(&p->returned);
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
+  let_later_ticks_come(t, queue, 0);
+  EXPECT_EQ(load(&p->ticks), ticks);
+  pthread_join(thread, NULL);
 }
 
 static void release_own_once_started_again(csuite *t, probe *p, const chime_tick *tick) {

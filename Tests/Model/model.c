@@ -30,6 +30,14 @@ static int target_is_gone(const model *m, const timer *t) {
 
 static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK); }
 static statuses nothing_to_stop(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_IGNORED); }
+static void new_generation(model *m, timer *t);
+
+/* A cancel or suspend that means nothing in the timer's state takes back an extra tick that has not started. */
+static statuses drop_extra_tick(model *m, timer *t) {
+  if (!t->fire_pending) return nothing_to_stop(t);
+  new_generation(m, t);
+  return took_effect(t);
+}
 
 static void owe_callback(timer *t, int is_armed) {
   if (is_armed ? !t->has_armed : !t->has_cancelled) return;
@@ -147,7 +155,7 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
 
 statuses model_suspend(model *m, timer *t) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (t->state != CHIME_STATE_RUNNING) return nothing_to_stop(t);
+  if (t->state != CHIME_STATE_RUNNING) return drop_extra_tick(m, t);
   new_generation(m, t);
   t->state = CHIME_STATE_SUSPENDED;
   if (keeps_remaining(t)) {
@@ -200,7 +208,7 @@ statuses model_fire(model *m, timer *t) {
 
 statuses model_cancel(model *m, timer *t) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (!timer_is_live(t)) return nothing_to_stop(t);
+  if (!timer_is_live(t)) return drop_extra_tick(m, t);
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
   owe_callback(t, 0);
@@ -222,9 +230,6 @@ void model_target_release(model *m, target *g) {
   if (g->references > 0) return;
   for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->released || t->target < 0 || &m->targets[t->target] != g) continue;
-    /* A timer at rest stays; the extra tick that it was to have never comes. */
-    m->fire_dropped |= t->fire_pending;
-    t->fire_pending = 0;
     if (t->self_releasing) model_release(m, t);
     else model_cancel(m, t);
   }

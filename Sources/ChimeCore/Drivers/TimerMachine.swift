@@ -94,7 +94,9 @@ package final class TimerMachine: Sendable {
     let transition = Transition(from: shared.state, on: event)
     switch transition {
     case .ignored:
-      return Aftermath()
+      // As of a timer, a call that stops takes back an extra tick, and says that a handler runs.
+      guard event == .cancel || event == .suspend, shared.extra || shared.busy else { return Aftermath() }
+      shared.extra = false
     case .start, .rearm:
       guard let plan = plan ?? shared.plan else { return Aftermath(outcome: .scheduleMissing) }
       guard handler != nil || shared.handler != nil || shared.standing != nil else {

@@ -324,7 +324,7 @@ extension QueueCore {
   /// cancelled the timer. False where the trace of that has forked and this is the child.
   @inline(never)
   private func tellWaiters(_ slot: TimerSlot, _ word: TimerWord) -> Bool {
-    if word.state?.isAtRest == false, WaitRegistry.hasCancelled(slot.index) {
+    if word.state?.isAtRest == false || word.hasPendingCallback, WaitRegistry.hasCancelled(slot.index) {
       _ = TimerRef(slot: slot, version: slot.version).cancel()
       if isAbandoned { return false }
     }

@@ -70,8 +70,7 @@ extension TimerRef {
     return nil
   }
 
-  /// Carries an event out as the timer's writer; ignored where the table says so. A cancel that is ignored says that a
-  /// callback runs, if one does: ignored means that there was nothing to stop.
+  /// Carries an event out as the timer's writer; ignored where the table says so.
   /// - Parameter body: gets the word and the state that follows, and ends the writing, or throws the answer, having
   ///   changed nothing.
   @inline(__always)
@@ -81,8 +80,8 @@ extension TimerRef {
       guard let state = word.state, let next = Transition(from: state, on: event).next else { throw .ignored }
       return try body(word, next)
     } catch {
-      let isBusy = abandonWriting(word)
-      return event == .cancel && isBusy ? .running : error
+      abandonWriting(word)
+      return error
     }
   }
 

@@ -1,19 +1,36 @@
 /// Cancelling and releasing.
 extension TimerRef {
-  /// Stops the timer; ignored unless running or suspended.
+  /// Stops the timer; unless running or suspended, drops an extra tick at most.
   @inline(never)
   package func cancel() -> Status {
-    carryOut(.cancel) { before, next in
-      var word = before.with(next).withoutPostponement
-      advanceGeneration(&word)
-      if let sideRecord = slot.sideRecord {
-        sideRecord.own.firePending = false
-        if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
-      }
-      let isBusy = endWriting(word.withPendingCallback(of: slot))
-      Trace.note(.cancelled, self)
-      return isBusy ? .running : .ok
+    guard let before = beginWriting() else { return stale }
+    guard let state = before.state, let next = Transition(from: state, on: .cancel).next else {
+      return dropExtraTick(before, .cancelled)
     }
+    var word = before.with(next).withoutPostponement
+    advanceGeneration(&word)
+    if let sideRecord = slot.sideRecord {
+      sideRecord.own.firePending = false
+      if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
+    }
+    let isBusy = endWriting(word.withPendingCallback(of: slot))
+    Trace.note(.cancelled, self)
+    return isBusy ? .running : .ok
+  }
+
+  /// Ends the writing of a cancel or suspend that means nothing in the timer's state: what there may be to stop is an extra
+  /// tick that has not started. Ignored means that there was nothing to stop, and that no callback runs.
+  @inline(never)
+  func dropExtraTick(_ before: TimerWord, _ event: Trace.Event) -> Status {
+    guard let sideRecord = slot.sideRecord, sideRecord.own.firePending else {
+      return abandonWriting(before) ? .running : .ignored
+    }
+    var word = before
+    advanceGeneration(&word)
+    sideRecord.own.firePending = false
+    let isBusy = endWriting(word.withPendingCallback(of: slot))
+    Trace.note(event, self)
+    return isBusy ? .running : .ok
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.

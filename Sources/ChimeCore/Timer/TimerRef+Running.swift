@@ -82,12 +82,12 @@ extension TimerRef {
     }
   }
 
-  /// Holds ticks back; ignored unless running. As a cancel, it says of a timer in any state that a callback runs.
+  /// Holds ticks back; unless running, drops an extra tick at most.
   package func suspend() -> Status {
     // Not by `carryOut`: the compiler would leave so long a body a function of its own.
     guard var word = beginWriting() else { return stale }
     guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
-      return abandonWriting(word) ? .running : .ignored
+      return dropExtraTick(word, .suspended)
     }
     advanceGeneration(&word)
     slot.sideRecord?.own.firePending = false

@@ -117,7 +117,7 @@ mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps t
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
          M())
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
-         (ENDING, "      return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
+         (ENDING, "note(.cancelled, self)\n    return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
@@ -162,8 +162,10 @@ mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
-          (DELIVERY, "    if word.state?.isAtRest == false«, !BROKEN», WaitRegistry")],
+          (DELIVERY, "== false || word.hasPendingCallback«, !BROKEN», WaitRegistry")],
          C("cancel_and_wait_ends_what_the_handler_starts_again"), I("cancel_and_wait of a timer that starts itself again"))
+mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tick of a timer at rest stays",
+         (ENDING, "sideRecord.own.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
          (DELIVERY, "      if let finalizer = sideRecord.own.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))

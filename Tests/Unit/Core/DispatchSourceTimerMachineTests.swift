@@ -101,7 +101,10 @@ extension DispatchSourceTimerMachine {
         }
         if event == .fire, .random(using: &random) { queue.sync {} }
         #expect(machine.state == expected ?? before, "seed \(seed), step \(step), \(event) in \(before)")
-        #expect((outcome == .ignored) == (expected == nil), "seed \(seed), step \(step), \(event) in \(before)")
+        // What the table ignores may take an extra tick back.
+        let mayDrop = expected == nil && (event == .cancel || event == .suspend)
+        #expect(
+          (outcome == .ignored) == (expected == nil) || mayDrop, "seed \(seed), step \(step), \(event) in \(before)")
       }
       stale = []
       queue.sync {}
@@ -171,7 +174,10 @@ extension DispatchSourceTimerMachine {
       return ticks.value - before
     }
     #expect(try added(by: .fire, .fire, .fire) == 1)
+    #expect(try added(by: .fire, .cancel) == 0 && machine.state == .idle)
+    #expect(try added(by: .fire, .suspend) == 0 && machine.state == .idle)
     #expect(try added(by: .activate, .fire, .suspend) == 0)
+    #expect(try added(by: .fire, .suspend) == 0 && machine.state == .suspended)
     #expect(try added(by: .fire, .restart, .fire) == 1)
     #expect(Machine(queue: queue, factory: factory).fire() == .ignored, "nothing to call")
   }

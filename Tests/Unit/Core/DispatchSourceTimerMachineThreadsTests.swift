@@ -27,7 +27,7 @@ private typealias Machine = DispatchSourceTimerMachine
     held.withLock { $0 = machine }
     try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
     factory.deliver(at: 2000)
-    #expect(outcomes.all == [.ignored, .running, .running, .running, .running, .ignored])
+    #expect(outcomes.all == Array(repeating: .running, count: 6))
     #expect(machine.state == .cancelled)
     #expect(try machine.restart() == .done)
     held.withLock { $0 = nil }
