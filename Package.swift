@@ -49,6 +49,7 @@ let package = Package(
   products: [
     .library(name: "Chime", targets: ["Chime"]),
     .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
+    .library(name: "ChimeDiagnostics", targets: ["ChimeDiagnostics"]),
     .library(name: "ChimeCompat", targets: ["ChimeCompat"]),
     // Not "chime": libChime and libchime would be one file on a Mac.
     .library(name: "chime-c", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
@@ -59,6 +60,7 @@ let package = Package(
     core,
     .target(name: "CSwiftTasks", cSettings: cSettings),
     .target(name: "Chime", dependencies: ["ChimeCore", "CSwiftTasks"], swiftSettings: swiftSettings),
+    .target(name: "ChimeDiagnostics", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(name: "ChimeCompat", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
@@ -72,7 +74,8 @@ let package = Package(
       path: "Tests/Unit/Core",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
+      name: "ChimeTests",
+      dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeDiagnostics", "ChimeRunLoop", "ChimeTestSupport"],
       path: "Tests/Unit/API",
       swiftSettings: swiftSettings),
     .target(

@@ -102,8 +102,9 @@ def make_package(programs):
         text = program[1]
         write(f"programs/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
         products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
-        if "import ChimeCompat\n" in text:
-            products.append('.product(name: "ChimeCompat", package: "chime")')
+        for product in ("ChimeCompat", "ChimeDiagnostics"):
+            if f"import {product}\n" in text:
+                products.append(f'.product(name: "{product}", package: "chime")')
         if needs_algorithms(program):
             products.append('.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")')
         targets.append(f'''    .executableTarget(

@@ -94,11 +94,6 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// The queue's time as a Swift `Clock`. It holds the queue.
   public var clock: TimerQueueClock { TimerQueueClock(queue: self) }
 
-  /// What the queue has done so far; `nil` if it has ended.
-  ///
-  /// - Complexity: O(*n*), where *n* is the number of its timers.
-  public var statistics: QueueStatistics? { QueueCore.statistics(id) }
-
   /// A line for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed. For people:
   /// the wording may change. Empty if the queue has ended.
   ///
@@ -114,7 +109,9 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
   /// - Throws: `wouldDeadlock` inside a callback of the queue, in a call of one of its asynchronous handlers, and, while
   ///   such a call runs, on the actor that the queue's handlers belong to: the queue has ended, but the call did not wait.
-  @available(*, noasync, message: "write await: shutdown() then blocks no thread")
+  @available(
+    *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
+  )
   @discardableResult
   public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
@@ -162,7 +159,9 @@ extension AnyTimerQueue: CustomStringConvertible {
   /// - Complexity: O(*n*), where *n* is the number of its timers.
   public var description: String {
     let name = String(describing: type(of: self))
-    guard let label = QueueCore.find(id)?.label, let statistics else { return "\(name)(ended)" }
+    guard let label = QueueCore.find(id)?.label, let statistics = QueueCore.statistics(id) else {
+      return "\(name)(ended)"
+    }
     let title = label.isEmpty ? "" : TextWriter.string(foreign: label) + ", "
     return "\(name)(\(title)on \(timeline.name), \(statistics.timers) timers, \(statistics.running) running)"
   }

@@ -51,18 +51,20 @@ extension AnyTimerQueue {
   /// - Parameters:
   ///   - attempts: how many at most; less than 1 counts as 1.
   ///   - backoff: how long to wait after each.
+  ///   - isWorthwhile: whether to try again after that error; any error but `CancellationError` unless given.
   ///   - body: gets the number of the attempt, from 1.
   /// - Returns: what `body` returns.
   /// - Throws: what the last attempt throws; `CancellationError`; `ChimeError` if the queue was shut down.
   public nonisolated(nonsending) func retry<Value>(
-    attempts: Int, backoff: Backoff, _ body: nonisolated(nonsending) (Int) async throws -> Value
+    attempts: Int, backoff: Backoff, when isWorthwhile: (any Error) -> Bool = { _ in true },
+    _ body: nonisolated(nonsending) (Int) async throws -> Value
   ) async throws -> Value {
     var delays = backoff
     var attempt = 1
     while true {
       do {
         return try await body(attempt)
-      } catch  where attempt < attempts && !(error is CancellationError) {
+      } catch  where attempt < attempts && !(error is CancellationError) && isWorthwhile(error) {
         try await clock.sleep(for: delays.next() ?? .zero)
         attempt += 1
       }

@@ -1,15 +1,21 @@
 import ChimeCore
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
-/// `catch ChimeError.busy`, `error == .busy` and `case .busy:` compare the kind; `description` is for people and logs.
-public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is: the failures of `chime_status`.
-  package enum Code: Sendable, CaseIterable {
+/// `code` says which kind of failure it is, for a `switch`, and for a `catch` among other errors:
+/// `catch let error as ChimeError where error.code == .deadlineExceeded`. Errors of one code are equal. `description` is for
+/// people and logs.
+public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+  /// What kind of failure it is. Where a call has no argument out of range, these are all that there are.
+  public enum Code: Sendable {
     /// An argument is out of range, or contradicts another.
     case invalidArgument
-    /// The queue or timer was released.
-    case invalidHandle
     /// A configured or built-in limit is reached.
     case limit
     /// Out of memory.
@@ -20,9 +26,7 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy
     /// Only one particular thread may do this, not the caller's.
     case wrongThread
-    /// The timer's target no longer exists. No call of this interface throws it: what has ended ignores every call.
-    case targetGone
-    /// The queue was shut down during the call.
+    /// The queue has ended: it was shut down, before or during the call.
     case shutDown
     /// Not possible with this kind of queue, clock or platform.
     case unsupported
@@ -37,12 +41,15 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What kind of failure it is.
-  package let code: Code
+  public let code: Code
 
   private let sentence: Sentence
 
   /// One sentence: which argument was wrong, its value and the bound, or what is missing. The wording may change.
   public var description: String { sentence.text }
+
+  /// The same sentence, for `localizedDescription`. It is in English.
+  public var errorDescription: String? { sentence.text }
 
   package init(_ code: Code, _ description: String) {
     self.code = code
@@ -58,33 +65,31 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// An argument is out of range, or contradicts another.
-  public static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
-  /// The queue or timer was released.
-  public static var invalidHandle: ChimeError { ChimeError(.invalidHandle, "the queue or timer has ended") }
+  package static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
   /// A configured or built-in limit is reached.
-  public static var limit: ChimeError { ChimeError(.limit, "a limit is reached") }
+  package static var limit: ChimeError { ChimeError(.limit, "a limit is reached") }
   /// Out of memory.
-  public static var noMemory: ChimeError { ChimeError(.noMemory, "memory has run out, or its limit is reached") }
+  package static var noMemory: ChimeError { ChimeError(.noMemory, "memory has run out, or its limit is reached") }
   /// Waiting would never end: what the call waits for waits for the caller.
-  public static var wouldDeadlock: ChimeError {
+  package static var wouldDeadlock: ChimeError {
     ChimeError(.wouldDeadlock, "what the call would wait for waits for the caller")
   }
   /// Another thread is inside this queue.
-  public static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
+  package static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
   /// Only one particular thread may do this, not the caller's.
-  public static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
-  /// The queue was shut down during the call.
-  public static var shutDown: ChimeError { ChimeError(.shutDown, "the queue was shut down") }
+  package static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
+  /// The queue has ended.
+  package static var shutDown: ChimeError { ChimeError(.shutDown, "the queue has ended: it was shut down") }
   /// Not possible with this kind of queue, clock or platform.
-  public static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
+  package static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
   /// The operating system denies it.
-  public static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
+  package static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
   /// No threads, file descriptors or the like are left.
-  public static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
+  package static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
   /// This is a forked child.
-  public static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
+  package static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
   /// The time given to an operation was over before it ended.
-  public static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
+  package static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
 }
 
 extension ChimeTimer {
@@ -102,8 +107,7 @@ extension ChimeTimer {
 }
 
 extension ChimeError {
-  /// Lets `catch ChimeError.busy` match an error by its code.
-  public static func ~= (pattern: ChimeError, error: any Error) -> Bool { (error as? ChimeError) == pattern }
+  package static func ~= (pattern: ChimeError, error: any Error) -> Bool { (error as? ChimeError) == pattern }
 
   /// An argument that is out of range.
   ///
@@ -125,7 +129,7 @@ extension Status {
 
   /// The failure, with the sentence that the calling thread's last call has left on it.
   package var error: ChimeError {
-    guard ErrorDetail.isOn(self) else { return unexplained }
+    guard self != .invalidHandle, ErrorDetail.isOn(self) else { return unexplained }
     let sentence = unsafe String(cString: ErrorDetail.sentence)
     return sentence.isEmpty ? unexplained : ChimeError(unexplained.code, sentence)
   }
@@ -133,8 +137,7 @@ extension Status {
   private var unexplained: ChimeError {
     // By their whole names: `.busy` would be the error that is called so, and match no status.
     switch self {
-    case Status.invalidHandle: .invalidHandle
-    case Status.targetGone: ChimeError(.targetGone, "the timer's target has gone")
+    case Status.invalidHandle, Status.targetGone: .shutDown
     case Status.limit: .limit
     case Status.noMemory: .noMemory
     case Status.wouldDeadlock: .wouldDeadlock

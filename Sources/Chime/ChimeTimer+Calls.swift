@@ -4,19 +4,18 @@ extension ChimeTimer {
   /// Makes a one-shot that calls `handler`, and starts it: most timers are of this kind, and programs make many.
   @usableFromInline
   package static func start(
-    on queue: AnyTimerQueue, after delay: Duration, leeway: Duration,
-    _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
+    on queue: AnyTimerQueue, after delay: Duration, leeway: Duration, label: String,
+    _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     let (first, late) = (delay.nanoseconds, leeway.nanoseconds)
     // SAFETY: the reference is the timer's if one was made, and otherwise taken back, once.
-    let box = unsafe Unmanaged.passRetained(HandlerBox(timeline: queue.timeline, kept: consume handler))
-    if let short = CompactDuration(short: late), first >= 0,
+    let box = unsafe Unmanaged.passRetained(HandlerBox(timeline: queue.timeline, consume handler))
+    if label.isEmpty, let short = CompactDuration(short: late), first >= 0,
       let id = unsafe HandlerBox.makeAtOnce(on: queue, after: first, short, box)
     {
       return ChimeTimer(id, on: queue, queue.timeline)
     }
-    return try start(
-      on: queue, Schedule(first: first, leeway: late), label: "", box: unsafe box.takeRetainedValue())
+    return try start(on: queue, Schedule(first: first, leeway: late), label: label, box: unsafe box.takeRetainedValue())
   }
 
   @inline(never)
@@ -27,14 +26,6 @@ extension ChimeTimer {
     return ChimeTimer(
       try HandlerBox.make(on: queue.id, schedule, label: label, box), on: queue, queue.timeline,
       watched: calls.map { TimerReference.Watched(calls: $0) })
-  }
-
-  /// Makes a timer that calls `handler`, and starts it.
-  @usableFromInline @inline(never)
-  package static func start(
-    on queue: AnyTimerQueue, _ schedule: Schedule, label: String, _ handler: sending _Kept<(ChimeTimer.Tick) -> Void>
-  ) throws(ChimeError) -> ChimeTimer {
-    try start(on: queue, schedule, label: label, box: HandlerBox(timeline: queue.timeline, kept: consume handler))
   }
 
   /// Makes a timer that calls `handler`, and starts it.
@@ -90,9 +81,8 @@ extension TimerReference {
     return TimerInstant(timeline, nanoseconds: deadline)
   }
 
-  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel; the next tick carries
-  /// it. `nil` once the timer has ended. See `Tick.isCurrent`.
-  public var generation: UInt64? { hasLostTarget ? nil : TimerRef(handle)?.generation }
+  /// What the core compares a tick's with; `nil` once the timer has ended.
+  package var generation: UInt64? { hasLostTarget ? nil : TimerRef(handle)?.generation }
 
   /// Why the timer does not fire, in one sentence: it was never activated, it was suspended some time ago, it is due
   /// later, another handler holds it up, nobody drives its queue. For people: the wording may change.
@@ -116,7 +106,23 @@ extension TimerReference {
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
     if watched == nil, restartsDirectly(schedule) { return .done }
+    if schedule == nil, TimerRef(handle)?.snapshot?.hasSchedule == false {
+      throw .argument("the timer has no schedule yet: give restart one")
+    }
     return try perform(stops: true, restarts: true) { $0.restart(schedule) }
+  }
+
+  /// Makes the timer run from now on, whatever its state: its next tick is due after `delay`, and the rest of its schedule
+  /// stays. A timer that never had a schedule ticks once.
+  ///
+  /// - Parameter delay: 0 or more.
+  /// - Returns: done, running or ignored.
+  /// - Throws: `invalidArgument`, `noMemory`.
+  @discardableResult
+  public func restart(after delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    let first = delay.nanoseconds
+    guard first >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
+    return try perform(stops: true, restarts: true) { $0.restart(first: first, isDeadline: false) }
   }
 
   /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
@@ -250,7 +256,9 @@ extension TimerReference {
   /// - Returns: done, ignored or timedOut.
   /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller, and, while a call of an
   ///   asynchronous handler runs, on the actor that the queue's handlers belong to; the timer is cancelled anyway.
-  @available(*, noasync, message: "write await: cancelAndWait() then blocks no thread")
+  @available(
+    *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
+  )
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
@@ -318,7 +326,9 @@ extension TimerReference {
 extension TimerReference: Hashable, Identifiable, CustomStringConvertible {
   /// Names a timer: no other has the same, not even after it has ended.
   public struct ID: Hashable, Sendable, CustomStringConvertible {
-    let handle: UInt64
+    package let handle: UInt64
+
+    package init(handle: UInt64) { self.handle = handle }
 
     /// As dumps and traces write it.
     public var description: String { "0x" + String(handle, radix: 16) }

@@ -20,14 +20,33 @@ public final class Countdown: Sendable {
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.
   ///   - queue: where `handler` runs.
-  ///   - handler: gets what is left after each step, a `Duration`; zero in the last call. On a `MainTimerQueue` it is
-  ///     isolated to the main actor.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public init<Queue: TimerQueueProtocol>(
-    from duration: Duration, every step: Duration = .seconds(1), on queue: Queue,
-    handler: sending Queue._CountdownHandler
+  ///   - handler: gets what is left after each step; zero in the last call.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init(
+    from duration: Duration, every step: Duration = .seconds(1), on queue: TimerQueue,
+    handler: sending @escaping (Duration) -> Void
   ) throws(ChimeError) {
-    let handler = Queue._function(counting: handler)
+    try self.init(duration, step, queue, handler)
+  }
+
+  /// Starts counting; the first call comes one step from now.
+  ///
+  /// - Parameters:
+  ///   - duration: above 0; rounded up to whole steps.
+  ///   - step: above 0.
+  ///   - queue: where `handler` runs.
+  ///   - handler: runs on the main actor, and gets what is left after each step; zero in the last call.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init(
+    from duration: Duration, every step: Duration = .seconds(1), on queue: MainTimerQueue,
+    handler: @escaping @MainActor (Duration) -> Void
+  ) throws(ChimeError) {
+    try self.init(duration, step, queue) { left in MainActor.assumeIsolated { handler(left) } }
+  }
+
+  private init(
+    _ duration: Duration, _ step: Duration, _ queue: AnyTimerQueue, _ handler: sending @escaping (Duration) -> Void
+  ) throws(ChimeError) {
     let (length, total) = (step.nanoseconds, duration.nanoseconds)
     guard length > 0 else { throw .argument("step is \(step): it must be above 0") }
     guard total > 0 else { throw .argument("duration is \(duration): it must be above 0") }

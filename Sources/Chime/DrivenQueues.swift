@@ -47,7 +47,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameter maximum: how many ticks and functions to run at most; if some are left, the descriptor stays readable.
   /// - Returns: how many ran.
   /// - Throws: `wrongThread`, `busy` while another thread is inside the queue, `wouldDeadlock` inside a handler of the
-  ///   queue, `shutDown`, `invalidHandle`; `invalidArgument` for a maximum below 1.
+  ///   queue, `shutDown`; `invalidArgument` for a maximum below 1.
   @discardableResult
   public func process(maximum: Int = .max) throws(ChimeError) -> Int {
     guard maximum > 0 else { throw .invalidArgument }

@@ -3,16 +3,11 @@ import ChimeCore
 /// Swift handlers on their way through the core, which knows only functions and contexts. The timer's context is one
 /// reference to this box, which the timer owns: so it needs no finalizer, and no side record for one.
 package class HandlerBox {
-  private let handler: _Kept<(Tick) -> Void>
+  private let handler: (Tick) -> Void
   /// The clock of the timer's queue.
   private let timeline: TimerInstant.Timeline
 
   package init(timeline: TimerInstant.Timeline = .monotonic, _ handler: @escaping (Tick) -> Void) {
-    self.handler = _Kept(handler)
-    self.timeline = timeline
-  }
-
-  init(timeline: TimerInstant.Timeline, kept handler: _Kept<(Tick) -> Void>) {
     self.handler = handler
     self.timeline = timeline
   }
@@ -20,7 +15,7 @@ package class HandlerBox {
   private static var function: TickFunction {
     unsafe TickFunction { tick, context in
       let record = unsafe tick.load(as: TickRecord.self)
-      if let box = unsafe HandlerBox.of(context) { box.handler.function(Tick(record, box.timeline)) }
+      if let box = unsafe HandlerBox.of(context) { box.handler(Tick(record, box.timeline)) }
     }
   }
 

@@ -45,26 +45,71 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
 
   // MARK: Handlers
 
-  /// For Chime: the function as the core calls it.
-  @inlinable
-  public static func _function(_ action: sending @escaping @MainActor () -> Void) -> sending () -> Void {
-    { MainActor.assumeIsolated { action() } }
+  /// Calls `handler` by a schedule.
+  ///
+  /// - Parameters:
+  ///   - schedule: when.
+  ///   - label: for debuggers: `dump`, traces and `ChimeDiagnostics` name the timer by it. It ends at its first NUL.
+  ///   - handler: runs on the main actor; calls never overlap. Released with the timer, after the call that is running.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `shutDown` if the queue
+  ///   has ended.
+  public func schedule(
+    _ schedule: Schedule, label: String = "", handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer.start(on: self, schedule, label: label) { tick in MainActor.assumeIsolated { handler(tick) } }
   }
 
-  /// For Chime: the handler as the core calls it.
-  @inlinable
-  public static func _function(
-    ticking handler: sending @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) -> sending _Kept<(ChimeTimer.Tick) -> Void> {
-    _Kept { tick in MainActor.assumeIsolated { handler(tick) } }
+  /// Calls `handler` with `target` by a schedule, as long as the target lives. The target is held only during a call.
+  ///
+  /// - Parameters:
+  ///   - schedule: when.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - target: an object of the main actor, or one that may be used by any thread.
+  ///   - handler: runs on the main actor, and gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: as `schedule(_:label:handler:)`.
+  public func schedule<Object: AnyObject & Sendable>(
+    _ schedule: Schedule, label: String = "", target: Object,
+    handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer.start(on: self, schedule, label: label, WeakTarget(target)) { target, tick in
+      MainActor.assumeIsolated { handler(target, tick) }
+    }
   }
 
-  /// For Chime: the handler as a countdown calls it.
-  @inlinable
-  public static func _function(
-    counting handler: sending @escaping @MainActor (Duration) -> Void
-  ) -> sending (Duration) -> Void {
-    { left in MainActor.assumeIsolated { handler(left) } }
+  /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
+  ///
+  /// - Parameters:
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - registrationHandler: called on the main actor at each start, before the first tick.
+  ///   - cancelHandler: called on the main actor after each cancel, and when the timer is released while running or
+  ///     suspended.
+  ///   - handler: called on the main actor at each tick.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func makeTimer(
+    label: String = "", registrationHandler: (@MainActor () -> Void)? = nil,
+    cancelHandler: (@MainActor () -> Void)? = nil, handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try makeIdle(
+      label: label, registrationHandler: registrationHandler.map { body in { MainActor.assumeIsolated { body() } } },
+      cancelHandler: cancelHandler.map { body in { MainActor.assumeIsolated { body() } } }
+    ) { tick in
+      MainActor.assumeIsolated { handler(tick) }
+    }
+  }
+
+  /// Runs `body` on the main actor, in turn with the queue's handlers: as soon as possible, or `delay` from now. Only
+  /// `shutdown` stops it: until then the queue lives.
+  ///
+  /// - Parameters:
+  ///   - delay: 0 or more; `nil` for as soon as possible.
+  ///   - body: runs on the main actor.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func perform(after delay: Duration? = nil, _ body: @escaping @MainActor () -> Void) throws(ChimeError) {
+    let body = { MainActor.assumeIsolated { body() } }
+    if let delay { try run(after: delay, body) } else { try run(body) }
   }
 }
 

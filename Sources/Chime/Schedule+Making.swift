@@ -28,30 +28,49 @@ extension Schedule {
     try Schedule(first: deadline.nanoseconds, firstIsDeadline: true, leeway: leeway.nanoseconds).checked(deadline)
   }
 
-  /// A tick every `interval`, on a grid that begins `delay` from the start, or at a point on the queue's clock.
+  /// A tick every `interval`, on a grid that begins `delay` from the start.
   ///
   /// - Parameters:
   ///   - interval: above 0.
   ///   - delay: of the first tick, 0 or more; `nil` for one interval.
-  ///   - deadline: of the first tick, in place of a delay, on the clock of the queue; one in the past is due at once.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - jitter: each tick is due at its time of the grid plus a random part, uniform in 0 to this; 0 or more, at most the
   ///     interval. What many programs do at one interval then does not come at one moment, and the grid does not drift.
   ///   - limit: the timer finishes after this many due times, missed ones included; 1 or more, `nil` for no limit.
   ///   - missed: what happens to due times that are missed.
-  ///   - resume: what happens to the grid during suspension; `remaining` does not go with a deadline.
-  /// - Returns: a schedule for any queue; with a deadline, for timers of queues on that clock.
-  /// - Throws: `invalidArgument`, also for a delay and a deadline together.
+  ///   - resume: what happens to the grid during suspension.
+  /// - Returns: a schedule for any queue.
+  /// - Throws: `invalidArgument`.
   public static func every(
-    _ interval: Duration, after delay: Duration? = nil, from deadline: TimerInstant? = nil, leeway: Duration = .zero,
-    jitter: Duration = .zero, limit: UInt64? = nil, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
+    _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, jitter: Duration = .zero,
+    limit: UInt64? = nil, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
     try checkInterval(interval)
-    if delay != nil, deadline != nil { throw .argument("after and from are both given: a grid begins at one of them") }
     return try Schedule(
-      first: deadline?.nanoseconds ?? (delay ?? interval).nanoseconds, firstIsDeadline: deadline != nil,
-      interval: interval.nanoseconds, leeway: leeway.nanoseconds, jitter: jitter.nanoseconds,
-      tickLimit: checkLimit(limit), missedPolicy: missed, resumePolicy: resume
+      first: (delay ?? interval).nanoseconds, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
+      jitter: jitter.nanoseconds, tickLimit: checkLimit(limit), missedPolicy: missed, resumePolicy: resume
+    ).checked()
+  }
+
+  /// A tick every `interval`, on a grid that begins at a point on the queue's clock. While it is suspended the grid stays.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - deadline: of the first tick, on the clock of the queue; one in the past is due at once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - jitter: the longest random part of a due time; see `every(_:after:leeway:jitter:limit:missed:resume:)`.
+  ///   - limit: the timer finishes after this many due times, missed ones included; 1 or more, `nil` for no limit.
+  ///   - missed: what happens to due times that are missed.
+  /// - Returns: a schedule for timers of queues on that clock.
+  /// - Throws: `invalidArgument`.
+  public static func every(
+    _ interval: Duration, at deadline: TimerInstant, leeway: Duration = .zero, jitter: Duration = .zero,
+    limit: UInt64? = nil, missed: MissedPolicy = .coalesce
+  ) throws(ChimeError) -> Schedule {
+    try checkInterval(interval)
+    return try Schedule(
+      first: deadline.nanoseconds, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
+      jitter: jitter.nanoseconds, tickLimit: checkLimit(limit), missedPolicy: missed
     ).checked(deadline)
   }
 

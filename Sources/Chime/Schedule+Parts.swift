@@ -1,32 +1,32 @@
 import ChimeCore
 
-// What a schedule says, for whoever was given one.
+// What a schedule says.
 extension Schedule {
   /// How long after the timer's start the first tick is due; `nil` if that is at a deadline.
-  public var firstDelay: Duration? { firstIsDeadline ? nil : .nanoseconds(first) }
+  package var firstDelay: Duration? { firstIsDeadline ? nil : .nanoseconds(first) }
 
   /// At which point on the queue's clock the first tick is due; `nil` if that is after a delay.
-  public var firstDeadline: TimerInstant? {
+  package var firstDeadline: TimerInstant? {
     firstIsDeadline ? TimerInstant(timeline ?? .monotonic, nanoseconds: first) : nil
   }
 
   /// The time between ticks; `nil` for a single tick.
-  public var repeatInterval: Duration? { interval > 0 ? .nanoseconds(interval) : nil }
+  package var repeatInterval: Duration? { interval > 0 ? .nanoseconds(interval) : nil }
 
   /// How late a tick may be in order to share a wake-up.
-  public var allowedLeeway: Duration { .nanoseconds(leeway) }
+  package var allowedLeeway: Duration { .nanoseconds(leeway) }
 
   /// The longest random part of a due time; 0 for ticks on the grid itself.
-  public var longestJitter: Duration { .nanoseconds(jitter) }
+  package var longestJitter: Duration { .nanoseconds(jitter) }
 
   /// After how many due times the timer finishes; `nil` for no limit.
-  public var limit: UInt64? { tickLimit > 0 ? tickLimit : nil }
+  package var limit: UInt64? { tickLimit > 0 ? tickLimit : nil }
 
   /// What happens to due times that are missed.
-  public var missedPolicy: MissedPolicy { missed == 0 ? .coalesce : .delay }
+  package var missedPolicy: MissedPolicy { missed == 0 ? .coalesce : .delay }
 
   /// What happens to the schedule during suspension.
-  public var resumePolicy: ResumePolicy { resume == 0 ? .coalesce : .remaining }
+  package var resumePolicy: ResumePolicy { resume == 0 ? .coalesce : .remaining }
 }
 
 extension Schedule {

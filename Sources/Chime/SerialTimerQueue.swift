@@ -43,7 +43,7 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   ///   - label: for debuggers.
   /// - Throws: `unsupported` if the queue is concurrent, or this libdispatch does not let its queues be known; `limit`,
   ///   `noMemory`, `resource`.
-  public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
+  public init(dispatchQueue queue: DispatchQueue, label: String = "") throws(ChimeError) {
     context = try SerialContext.of(queue)
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
     time = VirtualTime(self, in: .queue(context))

@@ -32,8 +32,11 @@ package final class TaskCalls: Sendable {
   private let home: HandlerHome?
   let targetHasGone: (@Sendable () -> Bool)?
 
-  init(on queue: AnyTimerQueue, targetHasGone: (@Sendable () -> Bool)? = nil) {
-    (ofQueue, home) = (queue.calls, queue.home)
+  /// Whether a tick has to be of the timer's present generation; otherwise `stop` alone calls ticks off.
+  private let checksGeneration: Bool
+
+  init(on queue: AnyTimerQueue, checksGeneration: Bool = true, targetHasGone: (@Sendable () -> Bool)? = nil) {
+    (ofQueue, home, self.checksGeneration) = (queue.calls, queue.home, checksGeneration)
     self.targetHasGone = targetHasGone
   }
 
@@ -49,7 +52,9 @@ package final class TaskCalls: Sendable {
     var tick = tick
     tick.isOfTask = true
     return state.withLock { state in
-      if let previous = state.waiting, previous.generation == tick.generation { tick = tick.after(previous) }
+      if let previous = state.waiting, !checksGeneration || previous.generation == tick.generation {
+        tick = tick.after(previous)
+      }
       state.waiting = tick
       defer { state.hasTask = true }
       return !state.hasTask
@@ -71,13 +76,17 @@ package final class TaskCalls: Sendable {
   /// The task cannot call the handler any more.
   func giveUp() { state.withLock { ($0.waiting, $0.hasTask) = (nil, false) } }
 
+  private func isCurrent(_ tick: ChimeTimer.Tick) -> Bool {
+    checksGeneration ? tick.isCurrent : TimerRef(tick.handle)?.generation != nil
+  }
+
   private func begin() -> ChimeTimer.Tick? {
     // First counted, then looked at: a shutdown ends the timer, then looks at the count.
     ofQueue.begin()
     let tick: ChimeTimer.Tick? = unsafe withUnsafeCurrentTask { task in
       state.withLock { state in
         defer { state.waiting = nil }
-        guard let tick = state.waiting, tick.isCurrent else {
+        guard let tick = state.waiting, isCurrent(tick) else {
           state.hasTask = false
           return nil
         }

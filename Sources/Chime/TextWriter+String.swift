@@ -2,7 +2,7 @@ import ChimeCore
 
 extension TextWriter {
   /// A label in quotation marks, as texts for people have it.
-  static func string(foreign text: String) -> String {
+  package static func string(foreign text: String) -> String {
     string {
       $0.add(foreign: text)
       return true
@@ -10,7 +10,7 @@ extension TextWriter {
   }
 
   /// What `body` writes, as a string; `nil` when it says that there is none.
-  static func string(roomFor room: Int = 256, _ body: (inout TextWriter) -> Bool) -> String? {
+  package static func string(roomFor room: Int = 256, _ body: (inout TextWriter) -> Bool) -> String? {
     var wanted = 0
     var isThere = false
     let text = unsafe String(unsafeUninitializedCapacity: room) { bytes in

@@ -37,8 +37,8 @@ extension AnyTimerQueue {
   ///
   /// - Parameter schedule: when.
   /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
-  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
-  ///   the queue was shut down.
+  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `shutDown` if the
+  ///   queue has ended.
   public func ticks(_ schedule: Schedule) throws(ChimeError) -> Ticks {
     try schedule.check(for: timeline)
     let buffer = TickBuffer()

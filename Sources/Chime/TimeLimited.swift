@@ -15,7 +15,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   ///   - value: what vanishes.
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock decides.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ value: Value, lifetime: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
     owner = queue
     limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }.success()
@@ -28,12 +28,31 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock decides, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not if the last reference to this object goes first.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public init<Queue: TimerQueueProtocol>(
-    _ value: Value, lifetime: Duration, on queue: Queue, onExpiry: sending Queue.Action
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init(
+    _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending @escaping () -> Void
+  ) throws(ChimeError) {
+    try self.init(value, lifetime, queue, onExpiry)
+  }
+
+  /// Holds the value for that long, and says when it has gone.
+  ///
+  /// - Parameters:
+  ///   - value: what vanishes.
+  ///   - lifetime: 0 or more, from now.
+  ///   - queue: whose clock decides, and where `onExpiry` runs.
+  ///   - onExpiry: called once, on the main actor, after the value has vanished; not if the last reference to this object goes first.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init(
+    _ value: Value, lifetime: Duration, on queue: MainTimerQueue, onExpiry: @escaping @MainActor () -> Void
+  ) throws(ChimeError) {
+    try self.init(value, lifetime, queue) { MainActor.assumeIsolated { onExpiry() } }
+  }
+
+  private init(
+    _ value: Value, _ lifetime: Duration, _ queue: AnyTimerQueue, _ onExpiry: sending @escaping () -> Void
   ) throws(ChimeError) {
     owner = queue
-    let onExpiry = Queue._function(onExpiry)
     limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
       if expired != nil { onExpiry() }
     }.success()

@@ -18,7 +18,7 @@ extension AnyTimerQueue {
   ///   - body: what may take that long; not kept.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise
-  ///   `ChimeError.deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the
+  ///   `ChimeError.deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
   ///   queue was shut down.
   public nonisolated(nonsending) func withTimeout<Value>(
     _ limit: Duration, _ body: nonisolated(nonsending) () async throws -> Value

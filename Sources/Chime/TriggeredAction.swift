@@ -1,17 +1,68 @@
 import ChimeCore
 
+/// When a `TriggeredAction` acts.
+extension TriggeredAction {
+  /// When an action runs that is asked for more often than it should run: `debounce` or `throttle`.
+  public struct Timing: Sendable {
+    fileprivate let interval: Duration
+    fileprivate let longest: Duration?
+    fileprivate let leading: Bool
+    fileprivate let trailing: Bool
+    /// Whether a trigger moves the window's end.
+    fileprivate let extends: Bool
+
+    /// Debounced: once nothing has been triggered for a while. A search while somebody types, saving after changes.
+    ///
+    /// - Parameters:
+    ///   - quiet: how long nothing must have been triggered; above 0.
+    ///   - longest: it acts that long after a trigger at the latest, however many follow; above 0, `nil` for no limit.
+    ///   - leading: whether it acts at the first trigger.
+    ///   - trailing: whether it acts when it is quiet again; with `leading`, only if something was triggered after the
+    ///     first.
+    /// - Returns: the timing; what is out of range is refused by the action that gets it.
+    public static func debounce(
+      _ quiet: Duration, atMost longest: Duration? = nil, leading: Bool = false, trailing: Bool = true
+    ) -> Timing {
+      Timing(interval: quiet, longest: longest, leading: leading, trailing: trailing, extends: true)
+    }
+
+    /// Throttled: at most once an interval, however often it is triggered. Saving, progress, requests.
+    ///
+    /// - Parameters:
+    ///   - interval: the least time between two calls of the action; above 0.
+    ///   - leading: whether it acts at once, if the last call is long enough ago.
+    ///   - trailing: whether it acts at the end of the interval, for what was triggered meanwhile.
+    /// - Returns: the timing; what is out of range is refused by the action that gets it.
+    public static func throttle(_ interval: Duration, leading: Bool = true, trailing: Bool = true) -> Timing {
+      Timing(interval: interval, longest: nil, leading: leading, trailing: trailing, extends: false)
+    }
+  }
+}
+
 /// What is behind a `TriggeredAction`: a window that the first trigger opens, an action at its beginning, its end, or both,
 /// and one timer. Triggers come from any thread; the action runs on the queue, and its calls never overlap.
 private final class WindowTimer: Sendable {
-  /// At which ends of the window the action runs: at one at least.
-  struct Edges {
+  /// A timing, checked, in nanoseconds.
+  struct Window {
+    let interval: Int64
+    let longest: Int64
     let leading: Bool
     let trailing: Bool
+    let extends: Bool
 
-    init(_ leading: Bool, _ trailing: Bool) throws(ChimeError) {
-      if !leading, !trailing { throw .argument("leading and trailing are false: the action would never run") }
-      self.leading = leading
-      self.trailing = trailing
+    init(_ timing: TriggeredAction.Timing) throws(ChimeError) {
+      try Schedule.checkInterval(timing.interval)
+      if let longest = timing.longest, longest <= .zero { throw .argument("atMost is \(longest): it must be above 0") }
+      if !timing.leading, !timing.trailing {
+        throw .argument("leading and trailing are false: the action would never run")
+      }
+      (interval, longest) = (timing.interval.nanoseconds, timing.longest?.nanoseconds ?? .max)
+      (leading, trailing, extends) = (timing.leading, timing.trailing, timing.extends)
+    }
+
+    /// When a window ends that the latest trigger extends.
+    func end(_ latest: Int64, _ first: Int64) -> Int64 {
+      min(latest.saturatingAdd(interval), first.saturatingAdd(longest))
     }
   }
 
@@ -28,56 +79,104 @@ private final class WindowTimer: Sendable {
     var phase = Phase.closed
     /// Whether the action runs at the window's end.
     var isWanted = false
-    /// The latest trigger.
-    var latest: Int64 = 0
+    /// The latest trigger, and the first that no action has followed.
+    var (latest, first): (Int64, Int64) = (0, 0)
     /// When the timer has to tick; what ticks earlier was called off.
     var wanted = Int64.max
+    /// Who waits for the next call of the action.
+    var flushes: [FirstEnd<Void>] = []
   }
 
   /// The part that the handler keeps.
-  private final class Shared: Sendable {
-    let state = Locked(State())
+  final class Shared: Sendable {
+    fileprivate let state = Locked(State())
+
+    /// Runs the action, for those who wait for it.
+    func callAction(_ action: () -> Void) {
+      let flushes = takeFlushes()
+      action()
+      for flush in flushes { flush.end(.success(())) }
+    }
+
+    nonisolated(nonsending) func callAction(_ action: nonisolated(nonsending) () async -> Void) async {
+      let flushes = takeFlushes()
+      await action()
+      for flush in flushes { flush.end(.success(())) }
+    }
+
+    func takeFlushes() -> [FirstEnd<Void>] {
+      state.withLock { state in
+        defer { state.flushes = [] }
+        return state.flushes
+      }
+    }
   }
 
-  private let shared = Shared()
+  /// Held by the timer's handler only: when that goes, nothing runs any more.
+  private final class End: Sendable {
+    let shared: Shared
+    init(_ shared: Shared) { self.shared = shared }
+    deinit { for flush in shared.takeFlushes() { flush.end(.failure(ChimeError.shutDown)) } }
+  }
+
+  private let shared: Shared
   private let queue: AnyTimerQueue
   private let timer: ChimeTimer
-  private let interval: Int64
-  private let edges: Edges
-  /// Whether a trigger moves the window's end.
-  private let extends: Bool
+  private let window: Window
+  /// The calls of an asynchronous action.
+  private let calls: TaskCalls?
 
   init(
-    _ interval: Duration, _ edges: Edges, extends: Bool, on queue: AnyTimerQueue, _ action: sending @escaping () -> Void
+    _ timing: TriggeredAction.Timing, on queue: AnyTimerQueue, _ shared: Shared, calls: TaskCalls? = nil,
+    _ action: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) {
-    try Schedule.checkInterval(interval)
-    let length = interval.nanoseconds
-    self.queue = queue
-    self.interval = length
-    self.edges = edges
-    self.extends = extends
-    timer = try queue.makeIdle { [shared] tick in
-      let (runs, next) = shared.state.withLock { $0.tick(tick.start, length, extends) }
+    let window = try Window(timing)
+    (self.queue, self.shared, self.window, self.calls) = (queue, shared, window, calls)
+    let end = End(shared)
+    timer = try queue.makeIdle { tick in
+      let shared = end.shared
+      let (runs, next) = shared.state.withLock { $0.tick(tick.start, window) }
       if let next { WindowTimer.arm(tick.timer, shared, next) }
-      if runs { action() }
+      if runs { action(tick) }
     }
   }
 
+  deinit { _ = calls?.stop(.ignored) }
+
   func trigger() {
-    let now = queue.now.nanoseconds
-    let (edges, extends, interval) = (edges, extends, interval)
-    if let next = shared.state.withLock({ $0.trigger(now, interval, edges, extends) }) {
-      WindowTimer.arm(timer, shared, next)
-    }
+    let (now, window) = (queue.now.nanoseconds, window)
+    if let next = shared.state.withLock({ $0.trigger(now, window) }) { WindowTimer.arm(timer, shared, next) }
   }
 
   /// Forgets what was triggered.
   func cancel() {
     timer.cancel()
-    shared.state.withLock { $0 = State() }
+    _ = calls?.stop(.ignored)
+    let flushes = shared.state.withLock { state in
+      defer { state = State() }
+      return state.flushes
+    }
+    for flush in flushes { flush.end(.success(())) }
   }
 
   var isPending: Bool { shared.state.withLock { $0.phase == .leading || $0.isWanted } }
+
+  nonisolated(nonsending) func flush() async throws {
+    let now = queue.now.nanoseconds
+    let flush = FirstEnd<Void>()
+    let isPending = shared.state.withLock { state in
+      guard state.phase == .leading || state.isWanted else { return false }
+      state.wanted = min(state.wanted, now)
+      state.flushes.append(flush)
+      return true
+    }
+    if isPending {
+      WindowTimer.arm(timer, shared, now)
+      if timer.generation == nil { throw ChimeError.shutDown }
+      try await flush.wait()
+    }
+    _ = try await calls?.waitForNone(until: nil)
+  }
 
   /// Outside the lock, since the core may release what others hold; until the timer stands where the last call wants it.
   private static func arm(_ timer: TimerReference, _ shared: Shared, _ first: Int64) {
@@ -97,101 +196,174 @@ private final class WindowTimer: Sendable {
 
 extension WindowTimer.State {
   /// Gives when the timer has to tick, if that changes.
-  fileprivate mutating func trigger(_ now: Int64, _ interval: Int64, _ edges: WindowTimer.Edges, _ extends: Bool)
-    -> Int64?
-  {
+  fileprivate mutating func trigger(_ now: Int64, _ window: WindowTimer.Window) -> Int64? {
     latest = now
+    if !isWanted { first = now }
     switch phase {
     case .closed:
-      phase = edges.leading ? .leading : .open
-      isWanted = !edges.leading
-      wanted = phase == .leading ? now : now.saturatingAdd(interval)
+      phase = window.leading ? .leading : .open
+      isWanted = !window.leading
+      wanted = phase == .leading ? now : window.end(now, now)
     case .leading:
-      isWanted = edges.trailing
+      isWanted = window.trailing
       return nil
     case .open:
-      if edges.trailing { isWanted = true }
-      guard extends else { return nil }
-      wanted = now.saturatingAdd(interval)
+      if window.trailing { isWanted = true }
+      guard window.extends else { return nil }
+      wanted = isWanted ? window.end(now, first) : now.saturatingAdd(window.interval)
     }
     return wanted
   }
 
   /// Gives whether the action runs now, and when the timer has to tick next.
-  fileprivate mutating func tick(_ now: Int64, _ interval: Int64, _ extends: Bool) -> (runs: Bool, next: Int64?) {
+  fileprivate mutating func tick(_ now: Int64, _ window: WindowTimer.Window) -> (runs: Bool, next: Int64?) {
     guard now >= wanted else { return (false, nil) }
     switch phase {
     case .closed:
       return (false, nil)
     case .leading:
       phase = .open
-      wanted = (extends ? max(latest, now) : now).saturatingAdd(interval)
+      wanted = window.extends ? window.end(max(latest, now), now) : now.saturatingAdd(window.interval)
       return (true, wanted)
-    case .open where isWanted && !extends:
+    case .open where isWanted && !window.extends:
       // A throttled action begins a window of its own.
       isWanted = false
-      wanted = now.saturatingAdd(interval)
+      wanted = now.saturatingAdd(window.interval)
       return (true, wanted)
     case .open:
-      let runs = isWanted
+      let (runs, waiting) = (isWanted, flushes)
       self = Self()
+      flushes = waiting
       return (runs, nil)
     }
   }
 }
 
-/// An action that is asked for more often than it should run: once it is quiet (debounced), or at most once an interval
-/// (throttled).
+/// Debounce and throttle: an action that is asked for more often than it should run, and runs once it is quiet (debounced),
+/// or at most once an interval (throttled).
 ///
-///     let search = try TriggeredAction(debounce: .milliseconds(300), on: queue) { find() }
-///     let save = try TriggeredAction(throttle: .seconds(1), on: queue) { write() }
+///     let search = try TriggeredAction(.debounce(.milliseconds(300)), on: queue) { find() }
+///     let save = try TriggeredAction(.throttle(.seconds(1)), on: queue, actor: self) { store in await store.write() }
 ///     search.trigger()  // at each key
 ///
-/// Any thread. The action runs on the queue; its calls never overlap. Nothing runs after the last reference has gone.
+/// Any thread. The action's calls never overlap: what is due while an asynchronous one runs is one more call after it. No call
+/// begins after `cancel`, or once the last reference has gone; one that has begun ends by itself.
 public final class TriggeredAction: Sendable {
   private let window: WindowTimer
 
-  /// Acts once nothing has been triggered for a while: a search while somebody types, saving after changes.
+  /// An action on a queue.
   ///
   /// - Parameters:
-  ///   - quiet: how long nothing must have been triggered; above 0.
-  ///   - leading: whether it acts at the first trigger.
-  ///   - trailing: whether it acts when it is quiet again; with `leading`, only if something was triggered after the first.
+  ///   - timing: when it acts.
   ///   - queue: where `action` runs.
   ///   - action: what to do.
-  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `invalidHandle` if the queue was shut
-  ///   down.
-  public init<Queue: TimerQueueProtocol>(
-    debounce quiet: Duration, leading: Bool = false, trailing: Bool = true, on queue: Queue,
-    action: sending Queue.Action
-  ) throws(ChimeError) {
-    let edges = try WindowTimer.Edges(leading, trailing)
-    window = try WindowTimer(quiet, edges, extends: true, on: queue, Queue._function(action))
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public init(_ timing: Timing, on queue: TimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
+    let shared = WindowTimer.Shared()
+    window = try WindowTimer(timing, on: queue, shared) { _ in shared.callAction(action) }
   }
 
-  /// Acts at most once an interval, however often it is triggered: saving, progress, requests.
+  /// An action on the main actor.
   ///
   /// - Parameters:
-  ///   - interval: the least time between two calls of `action`; above 0.
-  ///   - leading: whether it acts at once, if the last call is long enough ago.
-  ///   - trailing: whether it acts at the end of the interval, for what was triggered meanwhile.
-  ///   - queue: where `action` runs.
+  ///   - timing: when it acts.
+  ///   - queue: gives the time.
   ///   - action: what to do.
-  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `invalidHandle` if the queue was shut
-  ///   down.
-  public init<Queue: TimerQueueProtocol>(
-    throttle interval: Duration, leading: Bool = true, trailing: Bool = true, on queue: Queue,
-    action: sending Queue.Action
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public init(_ timing: Timing, on queue: MainTimerQueue, action: @escaping @MainActor () -> Void) throws(ChimeError) {
+    let shared = WindowTimer.Shared()
+    window = try WindowTimer(timing, on: queue, shared) { _ in
+      MainActor.assumeIsolated { shared.callAction { action() } }
+    }
+  }
+
+  /// An action on a queue with an object, as long as the object lives.
+  ///
+  /// - Parameters:
+  ///   - timing: when it acts.
+  ///   - queue: where `action` runs.
+  ///   - target: an object that may be used by any thread; held only during a call.
+  ///   - action: gets the target, so that it need not capture it.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init<Object: AnyObject & Sendable>(
+    _ timing: Timing, on queue: TimerQueue, target: Object, action: sending @escaping (Object) -> Void
   ) throws(ChimeError) {
-    let edges = try WindowTimer.Edges(leading, trailing)
-    window = try WindowTimer(interval, edges, extends: false, on: queue, Queue._function(action))
+    try self.init(timing, on: queue) { [weak target] in
+      if let target { action(target) }
+    }
+  }
+
+  /// An action on the main actor with an object, as long as the object lives.
+  ///
+  /// - Parameters:
+  ///   - timing: when it acts.
+  ///   - queue: gives the time.
+  ///   - target: an object of the main actor, or one that may be used by any thread; held only during a call.
+  ///   - action: gets the target, so that it need not capture it.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init<Object: AnyObject & Sendable>(
+    _ timing: Timing, on queue: MainTimerQueue, target: Object, action: @escaping @MainActor (Object) -> Void
+  ) throws(ChimeError) {
+    try self.init(timing, on: queue) { [weak target] in
+      if let target { action(target) }
+    }
+  }
+
+  /// An asynchronous action, in a task, on its own actor if it has one.
+  ///
+  /// - Parameters:
+  ///   - timing: when it acts.
+  ///   - queue: gives the time.
+  ///   - action: what to do.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public init(
+    _ timing: Timing, on queue: AnyTimerQueue, task action: @escaping @isolated(any) @Sendable () async -> Void
+  ) throws(ChimeError) {
+    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared())
+    window = try WindowTimer(timing, on: queue, shared, calls: calls) { tick in
+      if calls.put(tick) {
+        Task { await calls.run(on: action.isolation) { _ in await shared.callAction { await action() } } }
+      }
+    }
+  }
+
+  /// An action on an actor, as long as the actor lives. An actor that makes it in its own `init` stores it in a variable of
+  /// optional type, in an `init` that is `async`.
+  ///
+  /// - Parameters:
+  ///   - timing: when it acts.
+  ///   - queue: gives the time.
+  ///   - actor: held only during a call.
+  ///   - action: what to do, isolated to the actor, with or without `await`.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public init<Isolation: Actor>(
+    _ timing: Timing, on queue: AnyTimerQueue, actor: Isolation,
+    action: @escaping @Sendable (isolated Isolation) async -> Void
+  ) throws(ChimeError) {
+    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared())
+    window = try WindowTimer(timing, on: queue, shared, calls: calls) { [weak actor] tick in
+      guard calls.put(tick) else { return }
+      Task { [weak actor] in
+        guard let actor else {
+          calls.giveUp()
+          return shared.callAction {}  // nobody waits for it any more
+        }
+        await calls.run(on: actor) { _ in await shared.callAction { await action(actor) } }
+      }
+    }
   }
 
   /// Asks for the action.
   public func trigger() { window.trigger() }
 
-  /// Forgets what was triggered; an interval that had begun is over.
+  /// Forgets what was triggered; an interval that had begun is over. A call that runs is not cancelled.
   public func cancel() { window.cancel() }
+
+  /// Has the action run now, on the queue, if it is about to run now or later, and waits until it has returned: for a clean
+  /// end, before `shutdown`. On a virtual queue it runs in the next `advance`.
+  ///
+  /// - Throws: `shutDown` if the queue has ended; `CancellationError`.
+  public nonisolated(nonsending) func flush() async throws { try await window.flush() }
 
   /// Whether the action is about to run, now or later.
   public var isPending: Bool { window.isPending }

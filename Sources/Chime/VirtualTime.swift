@@ -58,15 +58,25 @@ package struct VirtualTime: Sendable {
 
   nonisolated(nonsending) func advanceWithTasks(by duration: Duration) async throws(ChimeError) {
     try check(duration)
-    guard let now = QueueCore.now(id) else { throw .invalidHandle }
+    guard let now = QueueCore.now(id) else { throw .shutDown }
     if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds)) { throw error }
   }
 
-  nonisolated(nonsending) func run() async throws {
+  /// At how many instants something may be due in a run: with a task that reads ticks, some 10 s of real time.
+  package static var mostInstants: Int { 100_000 }
+
+  package nonisolated(nonsending) func run(most: Int = VirtualTime.mostInstants) async throws {
     try check(.zero)
     if let error = await RunnableJobs.settle(tests) { throw error }
+    var instants = 0
     while let next = arming.nextDeadline {
       try Task.checkCancellation()
+      if instants == most {
+        throw ChimeError(
+          .limit,
+          "timers were due at \(most) instants, and more are: does one repeat without end? advance(by:) has an end")
+      }
+      instants += 1
       if let error = await deliver(until: max(next, QueueCore.now(id) ?? next)) { throw error }
     }
   }

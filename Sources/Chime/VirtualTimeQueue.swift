@@ -23,23 +23,25 @@ extension VirtualTimeQueue {
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it; `limit` if
   ///   something becomes due 1,000 times at one instant, more than 1,000,000 jobs of the calling test lead to each other
-  ///   there, or they block for 10 s; `shutDown`, `invalidHandle`, `invalidArgument`; `unsupported` in real time.
+  ///   there, or they block for 10 s; `shutDown`, `invalidArgument`; `unsupported` in real time.
   public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
     try await time().advanceWithTasks(by: duration)
   }
 
   /// Moves time forward until no timer is pending and no task sleeps on this queue.
   ///
-  /// A repeating timer without a limit keeps it going: cancel it in a handler, or cancel the calling task.
+  /// A repeating timer without a limit keeps it going, one behind ``Ticks`` too: cancel it in a handler, or cancel the
+  /// calling task. `advance(by:)` has an end.
   ///
-  /// - Throws: `CancellationError`; `ChimeError` as `advance(by:)`.
+  /// - Throws: `CancellationError`; `ChimeError` as `advance(by:)`, and `limit` when timers were due at 100,000 instants and
+  ///   more are.
   public nonisolated(nonsending) func run() async throws { try await time().run() }
 
   /// Moves time without delivering anything, as a sleeping machine would. May be called inside a handler. Time goes no
   /// further than `Int64.max` nanoseconds.
   ///
   /// - Parameter duration: 0 or more.
-  /// - Throws: `invalidArgument`, `invalidHandle`; `unsupported` in real time.
+  /// - Throws: `invalidArgument`, `shutDown`; `unsupported` in real time.
   public func jump(by duration: Duration) throws(ChimeError) { try time().jump(by: duration) }
 
   /// Waits until that many timers are due later than now: until code under test sleeps, or has started its timers. Then

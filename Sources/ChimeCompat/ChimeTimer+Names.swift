@@ -15,7 +15,7 @@ extension TimerReference {
   }
 }
 
-extension TimerQueueProtocol where Handler == (ChimeTimer.Tick) -> Void {
+extension TimerQueue {
   /// Calls `handler` by a schedule with a target that the compiler does not know to be safe on the queue.
   ///
   /// The handler runs on the queue, and nothing keeps other threads from the target meanwhile: the caller has to. With a

@@ -79,6 +79,6 @@ extension AnyTimerQueue {
   public func schedule(
     every interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy
   ) throws(ChimeError) -> ChimeTimer {
-    try ChimeTimer.start(on: self, .from(nil, nil, interval, leeway)) { tick in strategy.execute(tick) }
+    try ChimeTimer.start(on: self, .every(interval, leeway: leeway)) { tick in strategy.execute(tick) }
   }
 }

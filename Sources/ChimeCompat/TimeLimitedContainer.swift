@@ -10,7 +10,7 @@ extension TimeLimited {
   ///   - value: what vanishes.
   ///   - interval: 0 or more, from now.
   ///   - queue: whose clock decides.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public convenience init(value: Value, interval: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
     try self.init(value, lifetime: interval, on: queue)
   }
@@ -22,9 +22,9 @@ extension TimeLimited {
   ///   - interval: 0 or more, from now.
   ///   - queue: whose clock decides, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not if the last reference to this object goes first.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public convenience init<Queue: TimerQueueProtocol>(
-    value: Value, interval: Duration, on queue: Queue, onExpiry: sending Queue.Action
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public convenience init(
+    value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending @escaping () -> Void
   ) throws(ChimeError) {
     try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
   }

@@ -17,10 +17,10 @@ extension TimerQueue {
   ///   - runLoop: any thread's.
   ///   - modes: one or more; `.common` means all common modes of the loop.
   ///   - label: for debuggers.
-  /// - Throws: `invalidArgument` without a mode, `invalidHandle` if the loop's thread has ended, `limit`,
+  /// - Throws: `invalidArgument` without a mode, `shutDown` if the loop's thread has ended, `limit`,
   ///   `noMemory`, `resource`.
   public convenience init(
-    on runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
+    runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
   ) throws(ChimeError) {
     try self.init(FoundationLoop.of(runLoop).makeQueue(in: Set(modes), QueueOptions(label: label)))
   }

@@ -49,5 +49,5 @@ check() {
     -resource-dir "$dir/resources" -Xcc -isystem -Xcc "$resources/clang/include" -Xcc -isystem -Xcc "$headers"
   checked="$checked${checked:+, }$name ($# files)"
 }
-for name in ChimeCore ChimeC Chime ChimeCompat ChimeRunLoop; do check $name; done
+for name in ChimeCore ChimeC Chime ChimeCompat ChimeDiagnostics ChimeRunLoop; do check $name; done
 echo "ok: $checked for macOS 15, arm64"

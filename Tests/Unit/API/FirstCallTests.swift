@@ -23,7 +23,7 @@ import Testing
       case .virtual: _ = try VirtualTimerQueue()
       case .main: _ = QueueCore.makeMain(QueueOptions(clock: .wall))
       case .dispatch: _ = QueueCore.makeDispatch(QueueOptions(clock: .wall))
-      case .runLoop: _ = try TimerQueue(on: .current)
+      case .runLoop: _ = try TimerQueue(runLoop: .current)
       case .weakTimer: try WeakTimer(timeInterval: 1, repeats: false) { _ in }.invalidate()
       case .ownLoop: _ = Loop.start(label: "")
       case .actor: _ = try SerialTimerQueue(clock: .wall)

@@ -41,9 +41,9 @@ import Testing
     let log = log
     return [
       try queue.schedule(.once(after: .seconds(1))) { _ in log.add("handler schedule") },
-      try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in log.add("handler after every") },
+      try queue.schedule(every: .seconds(2), after: .seconds(1)) { _ in log.add("handler after every") },
       try queue.schedule(.once(after: .seconds(1)), target: object) { object, _ in object.log.add("target schedule") },
-      try queue.schedule(after: .seconds(1), every: .seconds(2), target: object) { object, _ in
+      try queue.schedule(.every(.seconds(2), after: .seconds(1)), target: object) { object, _ in
         object.log.add("target after every")
       },
     ]
@@ -56,7 +56,7 @@ import Testing
       try queue.schedule(every: .nanoseconds(1_500_000_000)) { log.add("every \($0.sequence)") },
       try queue.schedule(after: .seconds(1)) { log.add("after \($0.sequence)") },
       try queue.schedule(at: point) { log.add("at \($0.sequence)") },
-      try queue.schedule(at: point, every: .seconds(2)) { log.add("at every \($0.sequence)") },
+      try queue.schedule(every: .seconds(2), at: point) { log.add("at every \($0.sequence)") },
     ]
     try timers[1].postpone(until: point + .seconds(1))
     try queue.advanceTimers(by: .seconds(3))
@@ -87,11 +87,11 @@ import Testing
     let screen = Screen()
     let timers = [
       try queue.schedule(.once(after: .seconds(1))) { _ in screen.lines.append("handler schedule") },
-      try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in screen.lines.append("handler after every") },
+      try queue.schedule(every: .seconds(2), after: .seconds(1)) { _ in screen.lines.append("handler after every") },
       try queue.schedule(.once(after: .seconds(1)), target: screen) { screen, _ in
         screen.lines.append("target schedule")
       },
-      try queue.schedule(after: .seconds(1), every: .seconds(2), target: screen) { screen, _ in
+      try queue.schedule(.every(.seconds(2), after: .seconds(1)), target: screen) { screen, _ in
         screen.lines.append("target after every")
       },
     ]
@@ -105,8 +105,8 @@ import Testing
   @MainActor @Test func whatStandsAboveTimersTakesTheMainQueue() async throws {
     let queue = try MainTimerQueue(virtual: .zero)
     let screen = Screen()
-    let search = try TriggeredAction(debounce: .milliseconds(300), on: queue) { screen.lines.append("searched") }
-    let save = try TriggeredAction(throttle: .milliseconds(400), on: queue) { screen.lines.append("saved") }
+    let search = try TriggeredAction(.debounce(.milliseconds(300)), on: queue) { screen.lines.append("searched") }
+    let save = try TriggeredAction(.throttle(.milliseconds(400)), on: queue) { screen.lines.append("saved") }
     let limited = try TimeLimited(7, lifetime: .milliseconds(500), on: queue) { screen.lines.append("expired") }
     let countdown = try Countdown(from: .milliseconds(600), every: .milliseconds(600), on: queue) { _ in
       screen.lines.append("counted")
@@ -149,9 +149,27 @@ import Testing
   }
 
   /// Written once for every queue.
+  /// Generic code, and code for any queue, writes handlers that may run anywhere.
+  private func watch<Queue: TimerQueueProtocol>(_ queue: Queue) throws -> [ChimeTimer] {
+    let log = log
+    let seen: AnyTimerQueue = queue
+    return [
+      try queue.schedule(.once(after: .zero), label: "generic") { tick in log.add("\(tick.sequence)") },
+      try seen.schedule(.once(after: .zero)) { tick in log.add("\(tick.sequence)") },
+    ]
+  }
+
+  @Test @MainActor func codeForAnyQueueWritesItsHandlers() async throws {
+    let (main, other) = (try MainTimerQueue(virtual: .zero), try VirtualTimerQueue())
+    let timers = try watch(main) + watch(other)
+    try main.advanceTimers(by: .zero)
+    try other.advanceTimers(by: .zero)
+    #expect(log.all == ["1", "1", "1", "1"] && timers[0].description.contains("\"generic\""))
+  }
+
   private func blink<Queue: TimerQueueProtocol>(on queue: Queue, _ handler: sending Queue.Handler) throws -> ChimeTimer
   {
-    try queue.schedule(after: .zero, every: .seconds(1), handler: handler)
+    try queue.schedule(every: .seconds(1), after: .zero, handler: handler)
   }
 
   @MainActor @Test func aFunctionTakesAnyQueue() async throws {
@@ -182,7 +200,7 @@ import Testing
   @Test func anyActorMovesTheTimeOfAMainQueue() async throws {
     let queue = try MainTimerQueue(virtual: .seconds(5))
     let screen = Screen()
-    let timer = try queue.schedule(every: .seconds(1), target: screen) { screen, tick in
+    let timer = try queue.schedule(.every(.seconds(1)), target: screen) { screen, tick in
       screen.lines.append("\(tick.scheduled.nanoseconds / 1_000_000_000)")
     }
     #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))

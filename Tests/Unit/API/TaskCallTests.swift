@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import ChimeTestSupport
 import Dispatch
 import Foundation
@@ -16,7 +17,7 @@ import Testing
     clock = queue.clock
   }
 
-  private static var rounds: Int { ProcessInfo.processInfo.environment["CHIME_ROUNDS"].flatMap { Int($0) } ?? 500 }
+  private static var rounds: Int { ProcessInfo.processInfo.environment["CHIME_ROUNDS"].flatMap { Int($0) } ?? 200 }
 
   // MARK: What waits for a call that runs
 
@@ -263,7 +264,7 @@ import Testing
     var isStopped = true
     init(_ own: SerialTimerQueue?) { self.own = own }
 
-    func start(on queue: TimerQueue) throws {
+    func start(on queue: AnyTimerQueue) throws {
       isStopped = false
       timer = try queue.scheduleTask(.every(.microseconds(20)), actor: self) { owner, _ in
         owner.assertIsolated()
@@ -272,20 +273,41 @@ import Testing
     }
 
     func stop(_ round: Int) throws {
-      switch round % 4 {
+      switch round % 6 {
       case 0: timer?.cancel()
       case 1: timer?.suspend()
       case 2: timer = nil
+      case 3: timer?.invalidate()
+      case 4: try timer?.reschedule(every: .seconds(1000))
       default: try timer?.restart(.once(after: .seconds(1000)))
       }
       isStopped = true
     }
   }
 
-  @Test(arguments: [false, true]) func anActorThatStopsItsTimerGetsNoFurtherCall(_ isOwn: Bool) async throws {
-    let own = isOwn ? try SerialTimerQueue() : nil
-    let queue = try own ?? TimerQueue()
-    let owner = Owner(own)
+  /// Every kind of queue in real time.
+  enum Kind: CaseIterable, Sendable {
+    case serial, own, dispatch, concurrent, main, host, precise
+
+    func make() throws -> AnyTimerQueue {
+      switch self {
+      case .serial: return try TimerQueue()
+      case .own: return try SerialTimerQueue()
+      case .dispatch: return try TimerQueue(dispatchQueue: DispatchQueue(label: "races"))
+      case .concurrent: return try TimerQueue(dispatchQueue: .global())
+      case .main: return try MainTimerQueue()
+      case .precise: return try PreciseTimerQueue()
+      case .host:
+        let queue = try HostTimerQueue()
+        Thread.detachNewThread { try? queue.run(untilStopped: true) }  // until it is shut down
+        return queue
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func anActorThatStopsItsTimerGetsNoFurtherCall(_ kind: Kind) async throws {
+    let queue = try kind.make()
+    let owner = Owner(queue as? SerialTimerQueue)
     for round in 0..<Self.rounds {
       try await owner.start(on: queue)
       if round % 3 == 0 { try await Task.sleep(for: .microseconds(50)) }
@@ -297,8 +319,8 @@ import Testing
   }
 
   /// From another thread than the handler's: what has begun is `running`, and what has not never begins.
-  @Test func outcomesAndCallsAgreeInEveryRace() async throws {
-    let queue = try TimerQueue()
+  @Test(arguments: Kind.allCases) func outcomesAndCallsAgreeInEveryRace(_ kind: Kind) async throws {
+    let queue = try kind.make()
     for round in 0..<Self.rounds {
       let (begun, ended) = (Counter(), Counter())
       let timer = try queue.scheduleTask(.once(after: .zero)) { _ in
@@ -317,6 +339,7 @@ import Testing
       await Task.yield()
       #expect(begun.value == all)
     }
+    try await queue.shutdown()
   }
 
   /// On the actor's own queue a call begins inside its tick, in the order of the ticks.

@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import ChimeTestSupport
 import Foundation
 import Testing
@@ -148,7 +149,7 @@ import Testing
 
   @Test(arguments: debounces) func aDebouncedActionRunsWhenItIsQuiet(_ edges: Edges, _ expected: [String]) throws {
     let search = try TriggeredAction(
-      debounce: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+      .debounce(.milliseconds(300), leading: edges.leading, trailing: edges.trailing), on: queue
     ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
     #expect(try actions([0, 100, 200, 1000]) { search.trigger() } == expected)
     #expect(!search.isPending)
@@ -168,20 +169,104 @@ import Testing
     _ edges: Edges, _ expected: [String]
   ) throws {
     let save = try TriggeredAction(
-      throttle: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+      .throttle(.milliseconds(300), leading: edges.leading, trailing: edges.trailing), on: queue
     ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
     #expect(try actions([0, 100, 200, 1000]) { save.trigger() } == expected)
-    #expect(throws: ChimeError.invalidArgument) { try TriggeredAction(throttle: .zero, on: queue) {} }
+    #expect(throws: ChimeError.invalidArgument) { try TriggeredAction(.throttle(.zero), on: queue) {} }
     #expect(throws: ChimeError.invalidArgument) {
-      try TriggeredAction(throttle: .seconds(1), leading: false, trailing: false, on: queue) {}
+      try TriggeredAction(.throttle(.seconds(1), leading: false, trailing: false), on: queue) {}
     }
   }
 
+  @Test func constantTriggersDelayADebouncedActionOnlySoLong() throws {
+    let save = try TriggeredAction(.debounce(.milliseconds(300), atMost: .milliseconds(500)), on: queue) {
+      [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)")
+    }
+    #expect(try actions(Array(stride(from: 0, through: 1200, by: 100))) { save.trigger() } == ["500", "1000", "1500"])
+  }
+
+  /// Asynchronous actions, on an actor that made its own: calls do not overlap, none begins after `cancel`, and `flush` waits.
+  @Test func anActorsActionRunsOnItAndIsFlushed() async throws {
+    actor Store {
+      let log: Log<String>
+      let clock: TimerQueueClock
+      var saving: TriggeredAction?
+      init(_ queue: VirtualTimerQueue, _ log: Log<String>) async throws {
+        (self.log, clock) = (log, queue.clock)
+        saving = try TriggeredAction(.throttle(.seconds(1), leading: false), on: queue, actor: self) { store in
+          store.log.add("begin")
+          try? await store.clock.sleep(for: .milliseconds(2500))
+          store.log.add("end")
+        }
+      }
+      func change() { saving?.trigger() }
+      func flush() async throws { try await saving?.flush() }
+      func cancel() { saving?.cancel() }
+    }
+    let store = try await Store(queue, log)
+    for _ in 1...4 {  // at 0, 1, 2 and 3 s: what is due at 2 and 3 s waits for the call of 1 s
+      await store.change()
+      try await queue.advance(by: .seconds(1))
+    }
+    #expect(log.take() == ["begin", "end", "begin"])
+    await store.cancel()
+    try await queue.run()
+    #expect(log.take() == ["end"])
+    await store.change()
+    let flushed = Task { [log] in
+      try await store.flush()
+      log.add("flushed")
+    }
+    try await queue.advance(by: .zero)
+    #expect(log.all == ["begin"])
+    try await queue.advance(by: .seconds(3))
+    try await flushed.value
+    #expect(log.take() == ["begin", "end", "flushed"])
+    try await store.flush()  // nothing is pending
+    await store.change()
+    try await queue.shutdown()
+    await #expect(throws: ChimeError.shutDown) { try await store.flush() }
+  }
+
   /// From many threads: the action never overlaps itself, and the last trigger is not lost.
+  @Test @MainActor func anActionOfATargetEndsWithIt() async throws {
+    @MainActor final class Page {
+      var saves = 0
+    }
+    actor Store {}
+    let (main, log) = (try MainTimerQueue(virtual: .zero), log)
+    var page: Page? = Page()
+    let saving = try TriggeredAction(.debounce(.seconds(1)), on: main, target: #require(page)) { page in
+      page.saves += 1
+      log.add("saved \(page.saves)")
+    }
+    let noting = try TriggeredAction(.debounce(.seconds(1)), on: queue, target: #require(page)) { _ in log.add("noted")
+    }
+    var store: Store? = Store()
+    let storing = try TriggeredAction(.debounce(.seconds(1)), on: queue, actor: #require(store)) { _ in
+      log.add("stored")
+    }
+    for _ in 1...2 {
+      saving.trigger()
+      noting.trigger()
+      storing.trigger()
+      try await main.advance(by: .seconds(1))
+      try await queue.advance(by: .seconds(1))
+      (page, store) = (nil, nil)
+    }
+    #expect(log.take() == ["saved 1", "noted", "stored"])
+    // Nobody waits for what will not run.
+    storing.trigger()
+    let flush = Task { try await storing.flush() }
+    try await queue.advance(by: .zero)
+    try await flush.value
+    #expect(log.all.isEmpty)
+  }
+
   @Test(.timeLimit(.minutes(5))) func triggersFromManyThreadsLoseNothing() async throws {
     let queue = try TimerQueue()
     let (triggered, seen, inside) = (Counter(), Counter(), Counter())
-    let save = try TriggeredAction(throttle: .microseconds(100), on: queue) {
+    let save = try TriggeredAction(.throttle(.microseconds(100)), on: queue) {
       #expect(inside.add() == 1)
       seen.add(triggered.value - seen.value)
       inside.add(-1)
@@ -246,7 +331,7 @@ import Testing
     let seconds = Log<ChimeDiagnostics.Event>()
     let observation = ChimeDiagnostics.observe { events.add($0) }
     var second: ChimeDiagnostics.Observation? = ChimeDiagnostics.observe { seconds.add($0) }
-    let timer = try queue.schedule(after: .seconds(1)) { _ in }
+    let timer = try queue.schedule(after: .seconds(1), label: "alarm") { _ in }
     try queue.advanceTimers(by: .seconds(1))
     #expect(second != nil)
     second = nil
@@ -257,8 +342,9 @@ import Testing
     let own = events.all.filter { $0.timer == timer.id }
     #expect(own.map(\.kind) == [.created, .started, .finished, .due, .returned, .released])
     #expect(seconds.all.filter { $0.timer == timer.id }.map(\.kind) == own.map(\.kind).dropLast())
+    #expect(own.allSatisfy { $0.label == "alarm" })
     #expect(own[3].sequence == 1 && own[3].lateness == .zero)
-    #expect(own[3].description == "timer \(timer.id): due, tick 1, late by 0.0 seconds")
+    #expect(own[3].description == "timer \(timer.id) \"alarm\": due, tick 1, late by 0.0 seconds")
     #expect(ChimeDiagnostics.queues.contains { $0.contains("\"observed\"") })
   }
 }

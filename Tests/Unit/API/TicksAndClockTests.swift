@@ -14,6 +14,18 @@ import Testing
 
   // MARK: Ticks
 
+  /// A run that would never end says why.
+  @Test func aRunBesideTicksWithoutEndGivesUp() async throws {
+    let ticks = try queue.ticks(.every(.seconds(1)))
+    let reader = Task { for await _ in ticks {} }
+    let time = try #require(queue.virtualTime)
+    await #expect(throws: ChimeError.limit) { try await time.run(most: 20) }
+    #expect(queue.now.nanoseconds == 20 * 1_000_000_000)
+    ticks.timer.cancel()
+    try await queue.run()
+    await reader.value
+  }
+
   @Test func ticksAreASequenceThatKeepsTheNewestAndAddsUpWhatWasMissed() async throws {
     let ticks = try queue.ticks(.every(.seconds(1)))
     try await queue.advance(by: .seconds(4))
@@ -148,7 +160,7 @@ import Testing
     try await queue.untilArmed()
     try await queue.shutdown()
     await #expect(throws: ChimeError.shutDown) { try await ended.value }
-    await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }
+    await #expect(throws: ChimeError.shutDown) { try await clock.sleep(for: .seconds(1)) }
   }
 
   @Test func sleepingUntilAPastDeadlineReturnsAtOnce() async throws {

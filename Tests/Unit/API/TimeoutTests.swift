@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import ChimeTestSupport
 import Testing
 
@@ -34,7 +35,7 @@ import Testing
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     try await queue.shutdown()
-    await #expect(throws: ChimeError.invalidHandle) { try await queue.withTimeout(.seconds(5)) {} }
+    await #expect(throws: ChimeError.shutDown) { try await queue.withTimeout(.seconds(5)) {} }
   }
 
   @concurrent static func elsewhere() async -> Int { 1 }

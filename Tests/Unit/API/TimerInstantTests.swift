@@ -40,7 +40,7 @@ import Testing
       { _ = try monotonic.schedule(at: wall.now) { _ in } },
       // Else it would fire at once.
       { _ = try wall.schedule(Schedule(deadline: .now() + 3600)) { _ in } },
-      { _ = try virtual.schedule(.every(.seconds(1), from: wall.now)) { _ in } },
+      { _ = try virtual.schedule(.every(.seconds(1), at: wall.now)) { _ in } },
       { try timer.activate(.once(at: wall.now)) }, { try timer.restart(.once(at: wall.now)) },
       { try timer.reschedule(.once(at: wall.now)) }, { try timer.postpone(until: wall.now) },
     ]

@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import ChimeCompat
 import ChimeTestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite struct TimerQueueTests {
   /// Whatever the queue does: this test occupies it, so that no pass can come before the captures have gone.
   @Test @MainActor func aHandlersCapturesGoInTheReleasingCall() throws {
-    let queue = try TimerQueue(on: .main)
+    let queue = try TimerQueue(dispatchQueue: .main)
     let alive = Counter()
     var timer: ChimeTimer? = try queue.schedule(every: .seconds(3600), handler: capturing(alive))
     #expect(alive.value == 1 && timer?.state == .running)
@@ -29,7 +30,7 @@ import Testing
       try timer.cancelAndWait(), try queue.shutdown(),
     ]
     #expect(outcomes.allSatisfy { $0 == .ignored })
-    #expect(throws: ChimeError.invalidHandle) { try queue.schedule(after: .zero) { _ in } }
+    #expect(throws: ChimeError.shutDown) { try queue.schedule(after: .zero) { _ in } }
   }
 
   /// A timer keeps its queue alive; else nothing of this would tick.
@@ -102,10 +103,10 @@ import Testing
       try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in }
     }
     refused("interval is -1.0 seconds: it must be above 0") {
-      try queue.schedule(at: now, every: .seconds(-1)) { _ in }
+      try queue.schedule(every: .seconds(-1), at: now) { _ in }
     }
     refused("interval is 0.0 seconds: it must be above 0") {
-      try queue.schedule(every: .zero, target: target) { _, _ in }
+      try queue.schedule(.every(.zero), target: target) { _, _ in }
     }
     refused("leeway is -1.0 seconds: it must be 0 or more") {
       try Schedule(repeating: .seconds(1), leeway: .seconds(-1))
@@ -116,22 +117,12 @@ import Testing
     refused("limit is 0: it must be 1 or more, or nil") { try Schedule.every(.seconds(1), limit: 0) }
     refused("jitter is -1.0 seconds: it must be 0 or more") { try Schedule.every(.seconds(1), jitter: .seconds(-1)) }
     refused("jitter is 1.000000001 seconds: it must be at most the interval, 1.0 seconds") {
-      try Schedule.every(.seconds(1), from: now, jitter: .nanoseconds(1_000_000_001))
+      try Schedule.every(.seconds(1), at: now, jitter: .nanoseconds(1_000_000_001))
     }
-    refused("the resume policy .remaining does not go with a deadline") {
-      try Schedule.every(.seconds(1), from: now, resume: .remaining)
-    }
-    refused("after and from are both given: a grid begins at one of them") {
-      try Schedule.every(.seconds(1), after: .zero, from: now)
-    }
-    refused("at and after are both given: the first call has one time") {
-      try queue.schedule(at: now, after: .zero) { _ in }
-    }
-    refused("neither at, after nor every is given: the handler would never run") { try queue.schedule { _ in } }
     refused("targetToken of Careless is another each time: store it") {
-      try queue.schedule(every: .seconds(1), target: Careless()) { _, _ in }
+      try queue.schedule(.every(.seconds(1)), target: Careless()) { _, _ in }
     }
-    refused("schedule is NULL, and the timer has none to keep") { try queue.makeTimer { _ in }.restart() }
+    refused("the timer has no schedule yet: give restart one") { try queue.makeTimer { _ in }.restart() }
     refused("duration is -1.0 seconds: it must be 0 or more") { try queue.jump(by: .seconds(-1)) }
     refused("duration is -1.0 seconds: it must be 0 or more") { try queue.advanceTimers(by: .seconds(-1)) }
     refused("start is -1.0 seconds from the clock's zero: it must be 0 or more") {
@@ -146,6 +137,9 @@ import Testing
     let limited = try TimeLimited(1, lifetime: .seconds(1), on: queue)
     refused("lifetime is -1 s: it must be 0 or more") { try limited.resetTimer(interval: .seconds(-1)) }
     refused("lifetime is -1 s: it must be 0 or more") { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
+    refused("atMost is 0.0 seconds: it must be above 0") {
+      try TriggeredAction(.debounce(.seconds(1), atMost: .zero), on: queue) {}
+    }
     #expect(queue.statistics?.timers == 1)
     let unsupported = #expect(throws: ChimeError.unsupported) { try TimerQueue(clock: .boottime) }
     #expect(unsupported?.description == "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")

@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [false, true])
   func aTargetIsHandedOverAndHeldForTheCallOnly(_ isTokened: Bool) throws {
     var target: Counted? = Self.make(isTokened, alive)
-    let timer = try queue.schedule(every: .seconds(1), target: target!) { object, tick in ticks.add(object.alive.value)
+    let timer = try queue.schedule(.every(.seconds(1)), target: target!) { object, tick in ticks.add(object.alive.value)
     }
     try queue.advanceTimers(by: .seconds(3))
     #expect(ticks.value == 3)
@@ -36,9 +36,9 @@ import Testing
   @Test(arguments: [false, true])
   func aTimerWhoseTargetHasGoneSaysSoAtOnce(_ isTokened: Bool) throws {
     var target: Counted? = Self.make(isTokened, Counter())
-    let running = try queue.schedule(every: .seconds(1), target: target!) { _, _ in }
-    let suspended = try queue.schedule(every: .seconds(1), target: target!) { _, _ in }
-    let finished = try queue.schedule(after: .zero, target: target!) { _, _ in }
+    let running = try queue.schedule(.every(.seconds(1)), target: target!) { _, _ in }
+    let suspended = try queue.schedule(.every(.seconds(1)), target: target!) { _, _ in }
+    let finished = try queue.schedule(.once(after: .zero), target: target!) { _, _ in }
     try queue.advanceTimers(by: .zero)
     suspended.suspend()
     #expect(finished.state == .finished)
@@ -54,7 +54,7 @@ import Testing
   @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
     var target: Tokened? = Tokened(Counter())
     let timers = try (0..<3).map { _ in
-      try queue.schedule(every: .seconds(3600), target: target!, handler: capturing(captured))
+      try queue.schedule(.every(.seconds(3600)), target: target!, handler: capturing(captured))
     }
     #expect(captured.value == 3)
     target = nil
@@ -69,7 +69,7 @@ import Testing
     ]
     for touch in touches {
       var target: Counted? = Counted(Counter())
-      let timer = try queue.schedule(every: .seconds(1), target: target!, handler: capturing(captured))
+      let timer = try queue.schedule(.every(.seconds(1)), target: target!, handler: capturing(captured))
       target = nil
       #expect(captured.value == 1)
       touch(timer)
@@ -81,7 +81,7 @@ import Testing
   @Test func theSweepFreesWhatDeadTargetsLeft() async throws {
     var held: [ChimeTimer] = []
     for _ in 0..<500 {
-      held.append(try queue.schedule(every: .seconds(3600), target: Counted(alive), handler: capturing(captured)))
+      held.append(try queue.schedule(.every(.seconds(3600)), target: Counted(alive), handler: capturing(captured)))
     }
     #expect(alive.value == 0)
     // Tests on other threads add to what is swept, and may be looking at one of these: so timers are created until all
@@ -89,7 +89,7 @@ import Testing
     let living = Counted(alive)
     #expect(
       await soon {
-        for _ in 0..<100 { _ = try? queue.schedule(after: .seconds(3600), target: living) { _, _ in } }
+        for _ in 0..<100 { _ = try? queue.schedule(.once(after: .seconds(3600)), target: living) { _, _ in } }
         return captured.value == 0
       })
     #expect(held.allSatisfy { $0.state == .cancelled })
@@ -97,7 +97,7 @@ import Testing
 
   @Test(arguments: [false, true]) func aTargetMayGoInItsHandler(_ isTokened: Bool) throws {
     nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
-    let timer = try unsafe queue.schedule(every: .seconds(1), target: target!) {
+    let timer = try unsafe queue.schedule(.every(.seconds(1)), target: target!) {
       [capture = Counted(captured)] object, _ in
       unsafe target = nil
       ticks.add(capture.alive.value * object.alive.value)

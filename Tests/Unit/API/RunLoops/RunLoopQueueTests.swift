@@ -11,8 +11,10 @@ import Testing
 @Suite("Background timer", .serialized) struct RunLoopQueueTests {
   @Test func aQueueNeedsAMode() async throws {
     try await onAThread {
-      #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: []) }
-      #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: [.default, RunLoop.Mode("")]) }
+      #expect(throws: ChimeError.invalidArgument) { try TimerQueue(runLoop: .current, modes: []) }
+      #expect(throws: ChimeError.invalidArgument) {
+        try TimerQueue(runLoop: .current, modes: [.default, RunLoop.Mode("")])
+      }
     }
   }
 
@@ -21,7 +23,7 @@ import Testing
   func aQueueInSeveralModesTicksInEach(_ modes: [RunLoop.Mode]) async throws {
     try await onAThread {
       addCommonMode(.tracking)
-      let queue = try TimerQueue(on: .current, modes: modes)
+      let queue = try TimerQueue(runLoop: .current, modes: modes)
       let due = Counter(), ticks = Counter()
       let thread = Thread.current
       let timer = try queue.schedule(every: .milliseconds(2)) { tick in
@@ -43,7 +45,7 @@ import Testing
 
   @Test func aHandlerMayRunTheLoopInAnotherMode() async throws {
     try await onAThread {
-      let queue = try TimerQueue(on: .current, modes: [.default, .tracking])
+      let queue = try TimerQueue(runLoop: .current, modes: [.default, .tracking])
       let ticks = Counter(), nested = Counter()
       let timer = try queue.schedule(every: .milliseconds(1)) { tick in
         ticks.add()
@@ -65,7 +67,7 @@ import Testing
     struct OtherLoop: @unchecked Sendable { let loop = RunLoop.current }
     let alive = Counter(), ran = Counter()
     let (other, queue, timer) = try await onAThread {
-      let queue = try TimerQueue(on: .current)
+      let queue = try TimerQueue(runLoop: .current)
       try queue.perform(after: .seconds(3600), capturing(alive))
       try queue.perform { ran.add() }
       #expect(run { ran.value == 1 })
@@ -76,8 +78,8 @@ import Testing
     #expect(await soon { !timer.isValid && alive.value == 0 })
     // Somebody holds the dead thread's RunLoop: that it is still there does not make it run.
     let late = try WeakTimer(timeInterval: 1, repeats: true) { _ in }
-    #expect(throws: ChimeError.invalidHandle) { try late.add(to: other.loop) }
-    #expect(throws: ChimeError.invalidHandle) { try TimerQueue(on: other.loop) }
+    #expect(throws: ChimeError.shutDown) { try late.add(to: other.loop) }
+    #expect(throws: ChimeError.shutDown) { try TimerQueue(runLoop: other.loop) }
     #expect(late.isValid)
   }
 }

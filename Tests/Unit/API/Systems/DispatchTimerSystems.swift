@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: queues)
   func repeatingWithLeewayAndRegistrationHandler(name: String, dispatchQueue: DispatchQueue) async throws {
-    let queue = try TimerQueue(on: dispatchQueue)
+    let queue = try TimerQueue(dispatchQueue: dispatchQueue)
     let events = Log<String>()
     let timer = try queue.makeTimer(
       registrationHandler: { events.add("registered") },
@@ -47,17 +47,17 @@ import Testing
   /// by others. Who stands on it must not wait for it.
   @Test @MainActor func mainActorCodeIsOnTheMainQueueOnAnyThread() async throws {
     await Task.yield()
-    let queue = try TimerQueue(on: .main)
+    let queue = try TimerQueue(dispatchQueue: .main)
     try #require(QueueCore.sync(queue.id, timeout: 0) {} == .ok)
     #expect(try await queue.shutdown() == .done)
-    #expect(try SerialTimerQueue(on: .main).isIsolatingCurrentContext() == true)
-    let elsewhere = try await onAThread { try SerialTimerQueue(on: .main).isIsolatingCurrentContext() }
+    #expect(try SerialTimerQueue(dispatchQueue: .main).isIsolatingCurrentContext() == true)
+    let elsewhere = try await onAThread { try SerialTimerQueue(dispatchQueue: .main).isIsolatingCurrentContext() }
     #expect(elsewhere == false)
   }
 
   /// Each of them is a SIGILL with the bare source.
   @Test func whatTrapsWithTheBareSourceIsAnswered() throws {
-    let queue = try TimerQueue(on: DispatchQueue(label: "traps"))
+    let queue = try TimerQueue(dispatchQueue: DispatchQueue(label: "traps"))
     let running = try queue.schedule(every: .seconds(3600)) { _ in }
     #expect(running.resume() == .ignored)
     #expect(running.cancel() == .done && running.resume() == .ignored && running.cancel() == .ignored)

@@ -41,7 +41,7 @@ import Testing
     let queue = try VirtualTimerQueue()
     let deleted = Log<String>()
     func expire(_ resource: Resource) throws -> ChimeTimer {
-      try queue.schedule(after: .seconds(10), target: resource) { resource, _ in deleted.add(resource.name) }
+      try queue.schedule(.once(after: .seconds(10)), target: resource) { resource, _ in deleted.add(resource.name) }
     }
     var resource = Resource("first")
     var expiry = try expire(resource)
@@ -119,7 +119,7 @@ import Testing
     func put(_ key: String, _ value: Int) throws {
       entries[key] = value
       if let expiry, try expiry.postpone(by: .milliseconds(1)) != .ignored { return }
-      expiry = try queue.schedule(after: .milliseconds(1), target: self) { cache, _ in
+      expiry = try queue.schedule(.once(after: .milliseconds(1)), target: self) { cache, _ in
         // No waiting, no hop: the handler is on the actor already, or this would end the program.
         cache.assumeIsolated { $0.entries = [:] }
       }

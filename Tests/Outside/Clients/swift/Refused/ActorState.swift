@@ -12,9 +12,9 @@ actor ActorState {
   func start() throws {
     #if PROBE
       // refused: actor-isolated property 'count' can not be mutated from a nonisolated context
-      timer = try queue.schedule(every: .seconds(1), target: self) { me, _ in me.count += 1 }
+      timer = try queue.schedule(.every(.seconds(1)), target: self) { me, _ in me.count += 1 }
     #else
-      timer = try queue.schedule(every: .seconds(1), target: self) { me, _ in me.assumeIsolated { $0.count += 1 } }
+      timer = try queue.schedule(.every(.seconds(1)), target: self) { me, _ in me.assumeIsolated { $0.count += 1 } }
     #endif
   }
 }

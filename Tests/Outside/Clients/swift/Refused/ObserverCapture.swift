@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import Synchronization
 
 /// An observer is called by any thread.

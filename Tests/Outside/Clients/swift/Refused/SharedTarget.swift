@@ -9,5 +9,5 @@ import Chime
 
 func sharedTarget(_ queue: TimerQueue, _ target: SharedTarget) throws -> ChimeTimer {
   // refused: type 'SharedTarget' does not conform to the 'Sendable' protocol
-  try queue.schedule(every: .seconds(1), target: target) { target, _ in print(target.count) }
+  try queue.schedule(.every(.seconds(1)), target: target) { target, _ in print(target.count) }
 }

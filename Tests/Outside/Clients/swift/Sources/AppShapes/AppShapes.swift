@@ -1,4 +1,5 @@
 import Chime
+import ChimeDiagnostics
 import Foundation
 
 /// The usual shapes of app code, compiled as an app compiles them: in Swift 6 language mode, with the public interface,
@@ -26,7 +27,7 @@ import Foundation
 
   func start() throws {
     // self is held weakly, for the length of each call only.
-    timer = try queue.schedule(every: .milliseconds(1), leeway: .microseconds(100), target: self) { me, tick in
+    timer = try queue.schedule(.every(.milliseconds(1), leeway: .microseconds(100)), target: self) { me, tick in
       me.elapsed += 1 + Int(tick.missed)
     }
   }
@@ -81,7 +82,7 @@ actor Heartbeat {
 
 /// On a queue of the actor's own, and on the main dispatch queue, where the main actor is, too.
 @MainActor func actors() async throws {
-  for queue in [try SerialTimerQueue(label: "heartbeat"), try SerialTimerQueue(on: .main)] {
+  for queue in [try SerialTimerQueue(label: "heartbeat"), try SerialTimerQueue(dispatchQueue: .main)] {
     let heartbeat = Heartbeat(on: queue)
     try await heartbeat.start()
     await expect("the heart beats") { await heartbeat.beats >= 3 }
@@ -141,7 +142,7 @@ final class Sampler {
     for _ in 0..<100_000 { timers.append(try queue.schedule(after: .seconds(1)) { _ in }) }
     preconditionFailure("100,000 timers need pages")
   } catch {
-    precondition(error == .limit, "the limit is what refuses: \(error)")
+    precondition(error.code == .limit, "the limit is what refuses: \(error)")
   }
   precondition(ChimeDiagnostics.memoryUsed == held, "nothing more is held")
   ChimeDiagnostics.limitMemory(to: nil)

@@ -12,7 +12,7 @@ let dispatches = CommandLine.arguments.last == "dispatch"
   private var timer: ChimeTimer?
 
   func start(on queue: MainTimerQueue) throws {
-    timer = try queue.schedule(every: .milliseconds(1), target: self) { me, _ in me.tick() }
+    timer = try queue.schedule(.every(.milliseconds(1)), target: self) { me, _ in me.tick() }
   }
 
   private func tick() {

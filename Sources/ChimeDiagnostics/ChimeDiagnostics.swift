@@ -1,3 +1,4 @@
+import Chime
 import ChimeCore
 
 /// What happens to all timers of the process, for logs and metrics, and what they hold.
@@ -44,6 +45,8 @@ public enum ChimeDiagnostics {
     public let kind: Kind
     /// To which timer.
     public let timer: ChimeTimer.ID
+    /// The timer's label; empty for one without.
+    public let label: String
     /// Counts the ticks of an activation from 1; 0 for what is no tick.
     public let sequence: UInt64
     /// How many due times got no tick of their own.
@@ -53,7 +56,8 @@ public enum ChimeDiagnostics {
 
     /// The event in words: for people.
     public var description: String {
-      "timer \(timer): \(kind)" + (sequence > 0 ? ", tick \(sequence)" : "") + (missed > 0 ? ", \(missed) missed" : "")
+      "timer \(timer)\(label.isEmpty ? "" : " \"\(label)\""): \(kind)" + (sequence > 0 ? ", tick \(sequence)" : "")
+        + (missed > 0 ? ", \(missed) missed" : "")
         + (lateness.map { ", late by \($0)" } ?? "")
     }
   }
@@ -94,7 +98,10 @@ public enum ChimeDiagnostics {
 
     mutating func remove(_ number: Int) {
       all.removeAll { $0.number == number }
-      if all.isEmpty { Trace.setObserver(nil) }
+      if all.isEmpty {
+        Trace.setObserver(nil)
+        ChimeDiagnostics.labels.withLock { $0 = [:] }
+      }
     }
   }
 
@@ -102,9 +109,24 @@ public enum ChimeDiagnostics {
 
   private static var report: TickFunction {
     unsafe TickFunction { record, _ in
-      guard let event = Event(unsafe record.load(as: TickRecord.self)) else { return }
+      let record = unsafe record.load(as: TickRecord.self)
+      guard let event = Event(record, ChimeDiagnostics.label(record)) else { return }
       // A copy, so that each may begin and end observations.
       for observer in ChimeDiagnostics.observers.withLock({ $0.all }) { observer.body(event) }
+    }
+  }
+
+  /// Labels of timers that have had an event, which their release ends: then the core knows them no more.
+  private static let labels = Locked<[UInt64: String]>([:])
+
+  private static func label(_ record: TickRecord) -> String {
+    var label = ""
+    unsafe TimerRef(record.timer)?.withLabel { unsafe label = String(cString: $0) }
+    let handle = record.timer
+    return labels.withLock { labels in
+      if record.kind == Trace.Event.released.rawValue { return labels.removeValue(forKey: handle) ?? label }
+      if !label.isEmpty { labels[handle] = label }
+      return label.isEmpty ? labels[handle] ?? "" : label
     }
   }
 
@@ -129,7 +151,7 @@ public enum ChimeDiagnostics {
 }
 
 extension ChimeDiagnostics.Event {
-  fileprivate init?(_ record: TickRecord) {
+  fileprivate init?(_ record: TickRecord, _ label: String) {
     let kind: Kind
     switch record.kind {
     case 0: kind = .due
@@ -152,6 +174,7 @@ extension ChimeDiagnostics.Event {
     }
     self.kind = kind
     timer = ChimeTimer.ID(handle: record.timer)
+    self.label = label
     sequence = record.sequence
     missed = record.missed
     let isTick = kind == .due || kind == .fired
