@@ -55,7 +55,7 @@ def expect(is_true, what):
 
 def run(*command, status=0, **options):
     words = [str(word) for word in command]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, **options)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, **options)
     expect((done.returncode == 0) == (status == 0), f"{' '.join(words)}: status {done.returncode}\n{done.stdout}")
     return done.stdout
 
