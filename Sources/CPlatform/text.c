@@ -29,11 +29,15 @@ int32_t chime_next_character(const char **text) {
 }
 
 static int is_hidden(uint32_t code) {
-  /* Control characters; what has no width, except the joiners that scripts and emoji need; directions; separators. */
-  static const uint16_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
-                                       {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
-                                       {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
-                                       {0xfffd, 0xfffd}};
+  /* Control characters; what has no width or no image, except the joiners and selectors that scripts and emoji need;
+     directions; separators; tags. */
+  static const uint32_t ranges[][2] = {
+      {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x34f, 0x34f},     {0x61c, 0x61c},
+      {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e}, {0x200b, 0x200b},   {0x200e, 0x200f},
+      {0x2028, 0x202e}, {0x2060, 0x206f}, {0x2800, 0x2800}, {0x3164, 0x3164},   {0xfeff, 0xfeff},
+      {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xfffd, 0xffff}, {0x1d173, 0x1d17a}, {0xe0000, 0xe007f},
+  };
+  if (code > 0xffff && (code & 0xfffe) == 0xfffe) return 1; /* no characters, in every plane */
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
     if (code >= ranges[i][0] && code <= ranges[i][1]) return 1;
   }
@@ -46,7 +50,13 @@ size_t chime_write_foreign(char piece[CHIME_PIECE], const char **text) {
   size_t length = (size_t)(*text - from);
   if (code < 0) code = 0xfffd;
   if (code == '"' || code == '\\') return (size_t)snprintf(piece, CHIME_PIECE, "\\%c", (char)code);
-  if (is_hidden((uint32_t)code)) return (size_t)snprintf(piece, CHIME_PIECE, "\\u%04x", (unsigned)code & 0xffff);
+  if (is_hidden((uint32_t)code)) {
+    unsigned first = (unsigned)code, rest = first - 0x10000;
+    if (first <= 0xffff) return (size_t)snprintf(piece, CHIME_PIECE, "\\u%04x", first & 0xffff);
+    /* JSON writes these as two halves. */
+    return (size_t)snprintf(piece, CHIME_PIECE, "\\u%04x\\u%04x", 0xd800 | (rest >> 10 & 0x3ff),
+                            0xdc00 | (rest & 0x3ff));
+  }
   memcpy(piece, from, length);
   return length;
 }

@@ -225,30 +225,28 @@ package enum Arguments {
     unsafe unsafeBitCast(function, to: UInt64.self)
   }
 
-  /// Whether options ask for a handler and a context at most.
+  /// Whether options ask for a handler and a context at most. No member is read before `size` allows it.
   @inline(__always)
   static func haveHandlerOnly(_ options: UnsafePointer<chime_timer_options>) -> Bool {
-    // One condition, not seven: every new timer comes through here.
-    // Size and flags, one behind the other, are read at once.
-    let sizeAndFlags = unsafe UnsafeRawPointer(options).load(as: UInt64.self)
-    return unsafe sizeAndFlags.littleEndian ^ 64 | word(options.pointee.registration_handler)
-      | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
-      | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
+    // The rest in one condition, not six: every new timer comes through here.
+    return unsafe options.pointee.size == UInt32(MemoryLayout<chime_timer_options>.size)
+      && UInt64(options.pointee.flags) | word(options.pointee.registration_handler)
+        | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
+        | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
 
   /// Whether a one-shot's schedule without policies has a deadline; `nil` for any other. Leeway and first delay have not
-  /// been checked yet. Reads each member once.
+  /// been checked yet. Reads each member once, and none before `size` allows it.
   @inline(__always)
   static func oneShotHasDeadline(_ schedule: UnsafePointer<chime_schedule>) -> Bool? {
-    // Size and flags are read at once: size in the low half, and of the flags only the lowest may be set. What lies behind
-    // a shorter structure is not read.
-    let sizeAndFlags = unsafe UnsafeRawPointer(schedule).load(as: UInt64.self)
+    guard unsafe schedule.pointee.size == UInt32(MemoryLayout<chime_schedule>.size) else { return nil }
+    let flags = unsafe schedule.pointee.flags
     guard
-      unsafe sizeAndFlags.littleEndian & ~(1 << 32) == UInt64(MemoryLayout<chime_schedule>.size)
+      unsafe flags & ~1 == 0
         && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
           | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0
     else { return nil }
-    return sizeAndFlags.littleEndian >> 32 != 0
+    return flags != 0
   }
 
   /// A copy of options: `TimerOptions` has the layout of chime_timer_options, where there is a handler. Whether the label is

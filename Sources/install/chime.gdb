@@ -80,10 +80,12 @@ class ChimeDump(gdb.Command):
         return b"" if address == 0 else self.until_zero(address)
 
     def until_zero(self, address):
-        found = b""
-        while b"\0" not in found:
-            found += self.read(address + len(found), 1)
-        return found[:-1]
+        # A piece at a time, which goes to the end of an aligned block and so never beyond a page.
+        found = bytearray()
+        while b"\0" not in found[-256:]:
+            at = address + len(found)
+            found += self.read(at, 256 - at % 256)
+        return bytes(found[: found.index(0)])
 
     def swift_string(self, address):
         """The bytes of a Swift string: within its 16, or behind a pointer."""
@@ -168,11 +170,19 @@ class ChimeDump(gdb.Command):
         return f"{sign}{whole}{'.' + decimals if decimals else ''} {name}"
 
     # What chime_write_foreign writes as a number.
-    HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\ufffd]")
+    HIDDEN = re.compile(
+        "[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+        "\ufeff\uffa0\ufff9-\ufffb\ufffd-\uffff\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+        + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(1, 17)) + "]")
+
+    @staticmethod
+    def halves(found):
+        units = found[0].encode("utf-16-be")
+        return "".join("\\u" + units[at : at + 2].hex() for at in range(0, len(units), 2))
 
     def named(self, label):
         text = re.sub(r'(["\\])', r"\\\1", label.decode(errors="replace"))
-        return ' "%s"' % self.HIDDEN.sub(lambda found: "\\u%04x" % ord(found[0]), text) if label else ""
+        return ' "%s"' % self.HIDDEN.sub(self.halves, text) if label else ""
 
     def dump(self, control, core, chunks, now):
         lines, running = [], 0

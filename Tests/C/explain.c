@@ -4,7 +4,7 @@
 typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
 
 static const char *text_of(csuite *t, writer write, uint64_t id) {
-  enum { CAPACITY = 4096 };
+  enum { CAPACITY = 16384 };
   char *text = csuite_memory(t, CAPACITY);
   uint64_t length = 0;
   EXPECT_OK(write(id, text, CAPACITY, &length));
@@ -204,16 +204,18 @@ typedef struct characters {
   int first, last;
 } characters;
 
-/* All that are written as a number: control characters, DEL and C1 among them; of no width; of writing direction; separators of lines. */
-static const characters hidden[] = {{1, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
-                                    {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
-                                    {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
-                                    {0xfffd, 0xfffd}};
+/* All that are written as a number: control characters, DEL and C1 among them; of no width or image; of writing direction;
+   separators of lines; tags; what is no character. */
+static const characters hidden[] = {
+    {1, 0x1f},          {0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},      {0x61c, 0x61c},   {0x115f, 0x1160},
+    {0x17b4, 0x17b5},   {0x180e, 0x180e},   {0x200b, 0x200b},   {0x200e, 0x200f},    {0x2028, 0x202e}, {0x2060, 0x206f},
+    {0x2800, 0x2800},   {0x3164, 0x3164},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},    {0xfff9, 0xfffb}, {0xfffd, 0xffff},
+    {0x1d173, 0x1d17a}, {0x1fffe, 0x1ffff}, {0xe0000, 0xe007f}, {0x10fffe, 0x10ffff}};
 /* Beside them, and the last of each length. */
-static const characters plain[] = {{' ', ' '},        {'~', '~'},       {0xa0, 0xa0},     {0x61b, 0x61b},
-                                   {0x61d, 0x61d},    {0x7ff, 0x7ff},   {0x200c, 0x200d}, {0x2010, 0x2027},
-                                   {0x202f, 0x202f},  {0x2070, 0x2070}, {0xfffc, 0xfffc}, {0xffff, 0x10000},
-                                   {0x1f570, 0x1f570}};
+static const characters plain[] = {{' ', ' '},       {'~', '~'},         {0xa0, 0xa0},      {0x61b, 0x61b},
+                                   {0x61d, 0x61d},   {0x7ff, 0x7ff},     {0x200c, 0x200d},  {0x2010, 0x2027},
+                                   {0x202f, 0x202f}, {0x2070, 0x2070},   {0xfffc, 0xfffc},  {0x10000, 0x10000},
+                                   {0xfe0f, 0xfe0f}, {0xe0080, 0xe0080}, {0x1f570, 0x1f570}};
 
 static char *add_character(char *text, int code) {
   if (code >= 0x10000) {
@@ -228,7 +230,7 @@ static char *add_character(char *text, int code) {
   return text;
 }
 
-static char steering[2048], in_quotes[4096];
+static char steering[2048], in_quotes[8192];
 
 static void write_labels(void) {
   char *label = steering, *shown = in_quotes;
@@ -237,7 +239,8 @@ static void write_labels(void) {
   for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
     for (int code = hidden[i].first; code <= hidden[i].last; code++) {
       label = add_character(label, code);
-      shown += sprintf(shown, "\\u%04x", (unsigned)code);
+      if (code > 0xffff) shown += sprintf(shown, "\\u%04x", 0xd7c0u + ((unsigned)code >> 10));
+      shown += sprintf(shown, "\\u%04x", code > 0xffff ? 0xdc00u | ((unsigned)code & 0x3ff) : (unsigned)code);
     }
   }
   for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {

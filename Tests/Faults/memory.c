@@ -6,7 +6,10 @@
 #include "places.h"
 #include "refusing.h"
 
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static int ticks;
 static int due;
@@ -62,6 +65,34 @@ CASES(limit, argument, 0, LIMITS - 1) {
   limit_to(-1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&due), count - released);
+}
+
+/* ---- The end of a page ------------------------------------------------------------------------------------------- */
+
+/* A structure whose size is too small is refused, and what lies behind it is not read: nothing is mapped there. */
+CASE(short_structures) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const chime_timer_options right = TIMER_OPTIONS(.handler = count_tick);
+  chime_queue_t queue = place_queue(VIRTUAL, NULL);
+  chime_timer_t timer = 0, none = 0;
+  char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint32_t size;
+  EXPECT(pages != MAP_FAILED);
+  EXPECT_EQ(munmap(pages + page, page), 0);
+  REQUIRE_OK(chime_timer_create(queue, &right, &timer));
+  for (size = 4; size < sizeof right; size += 4) {
+    void *structure = memset(pages + page - size, 0, size);
+    memcpy(structure, &size, sizeof size);
+    EXPECT_EQ(chime_timer_create(queue, structure, &none), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_start(queue, structure, AFTER(1), &none), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_start(queue, structure, AFTER(1), NULL), CHIME_ERROR_INVALID_ARGUMENT);
+    if (size >= sizeof(chime_schedule)) continue;
+    EXPECT_EQ(chime_timer_start(queue, &right, structure, &none), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_start(queue, &right, structure, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_activate(timer, structure), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_restart(timer, structure), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(chime_timer_reschedule(timer, structure), CHIME_ERROR_INVALID_ARGUMENT);
+  }
 }
 
 /* ---- Much at once ------------------------------------------------------------------------------------------------ */

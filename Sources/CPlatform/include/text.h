@@ -22,7 +22,7 @@ void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseco
    over a byte. */
 int32_t chime_next_character(const char **text);
 
-enum { CHIME_PIECE = 8 };
+enum { CHIME_PIECE = 16 };
 
 /* Writes the next character of a text that is not Chime's own, a label or a path, as a text for people may have it: each such
    text comes through here. Quotes and backslashes have a backslash in front. Instead of what a terminal obeys or does not show
