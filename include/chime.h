@@ -1167,7 +1167,8 @@ CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *C
 
 /* chime_queue_run, flags */
 enum {
-  CHIME_RUN_UNTIL_STOPPED = 1 /* go on when no timer is running: another thread may start one */
+  CHIME_RUN_UNTIL_STOPPED = 1, /* go on when no timer is running: another thread may start one */
+  CHIME_RUN_NO_WAIT = 2        /* return where it would wait: for a host that waits for the descriptor itself */
 };
 
 /**
@@ -1175,12 +1176,13 @@ enum {
  *
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
- *               running timer until its time is over; or CHIME_RUN_UNTIL_STOPPED
- * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
+ *               running timer until its time is over; or CHIME_RUN_UNTIL_STOPPED, CHIME_RUN_NO_WAIT, or both
+ * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_TIMED_OUT: it would wait,
+ *         and CHIME_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread, or the bound one. Calls back: yes. Waits: for time.
+ * Any thread, or the bound one. Calls back: yes. Waits: for time; with CHIME_RUN_NO_WAIT, no.
  */
 CHIME_API chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
 

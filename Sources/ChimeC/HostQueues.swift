@@ -65,8 +65,10 @@ public func chime_queue_take_ticks(
 
 @_cdecl("chime_queue_run") @implementation
 public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
-  guard flags & ~UInt32(CHIME_RUN_UNTIL_STOPPED) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
-  return waiting { QueueCore.run(queue, untilStopped: flags != 0) }
+  let untilStopped = UInt32(CHIME_RUN_UNTIL_STOPPED)
+  let noWait = UInt32(CHIME_RUN_NO_WAIT)
+  guard flags & ~(untilStopped | noWait) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
+  return waiting { QueueCore.run(queue, untilStopped: flags & untilStopped != 0, waits: flags & noWait == 0) }
 }
 
 @_cdecl("chime_queue_stop") @implementation

@@ -289,6 +289,21 @@ HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
   EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
 }
 
+/* What is due runs, and nothing is waited for. */
+HOST_TEST(a_run_that_may_not_wait_returns_instead, 0) {
+  EXPECT_OK(chime_queue_run(queue, CHIME_RUN_NO_WAIT));
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT | CHIME_RUN_UNTIL_STOPPED), CHIME_TIMED_OUT);
+  probe *late = probe_after(t, queue, "late", CHIME_HOUR);
+  probe *due = probe_after(t, queue, "due", 0);
+  AWAIT(chime_queue_run(queue, CHIME_RUN_NO_WAIT) == CHIME_TIMED_OUT && due->ticks == 1);
+  EXPECT_OK(chime_queue_stop(queue));
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_STOPPED);
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_TIMED_OUT);
+  EXPECT_OK(chime_timer_release(late->timer));
+  EXPECT_OK(chime_queue_run(queue, CHIME_RUN_NO_WAIT));
+  EXPECT_EQ(late->ticks, 0);
+}
+
 /* ---- One queue after the other ---------------------------------------------------------------------------------- */
 
 typedef struct current {

@@ -182,7 +182,7 @@ VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
   INVALID(chime_queue_async(queue, NULL, t, NULL), "function is NULL, and queue gives no records");
   INVALID(chime_queue_async(records, NULL, t, never_function), "function is NULL, and finalizer is not");
   INVALID(chime_expiring_on_expiry(value->id, NULL, NULL, never_function), "handler is NULL, and finalizer is not");
-  INVALID(chime_queue_run(host, 2), "flags (2) has a bit that is no flag");
+  INVALID(chime_queue_run(host, 4), "flags (4) has a bit that is no flag");
   EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT(id == UNTOUCHED && count == 7);
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);

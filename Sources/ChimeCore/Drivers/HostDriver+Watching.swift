@@ -33,6 +33,8 @@ extension HostDriver {
       else {
         // What was woken meanwhile is in the inbox, or among the functions.
         isIdle = control.inboxIsEmpty && core.functions.isEmpty
+        // Others in `run` are to see it, too: this pass has taken away the tick that would have woken them.
+        if isIdle, runners.load(ordering: .sequentiallyConsistent) > 1 { control.wakeHost() }
         return
       }
       control.watched = slot.index &+ 1

@@ -2,9 +2,10 @@ import Synchronization
 
 /// The call by which a host that has no loop of its own runs a host-driven queue.
 extension QueueCore {
-  /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time.
-  /// - Returns: ok, stopped; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
-  package static func run(_ id: UInt64, untilStopped: Bool) -> Status {
+  /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time, unless it is not
+  /// to: then it returns instead.
+  /// - Returns: ok, stopped, timedOut where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
+  package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true) -> Status {
     switch findHost(id) {
     case .failure(let status): return status
     case .success(let (core, driver)):
@@ -34,6 +35,7 @@ extension QueueCore {
         if !untilStopped, driver.isIdle { return .ok }
         // Something came in the meantime, and a thread that ended a timer may have taken it in.
         if !untilStopped, !driver.isWatching { continue }
+        if !waits { return .timedOut }
         core.pollHost(.max)
       }
     }

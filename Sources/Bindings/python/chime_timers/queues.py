@@ -46,9 +46,6 @@ class Queue:
     _kind = QueueKind.SERIAL
     _label: Optional[str] = None
     _life: Optional[Life] = None
-    _turn: "Optional[_Turn]" = None
-    _turns = 0
-    _left = False  # the stop of a turn that is over may be pending: another thread ran the queue
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
                  clock: Optional[Clock] = None, timer_limit: int = 0, start_ns: int = 0, honour_leeway: bool = False,
@@ -82,7 +79,6 @@ class Queue:
         owner = Owner(self, self._cell, c.queue_release)
         self._life = Life(owner if kind in (QueueKind.HOST, QueueKind.VIRTUAL) else None)  # a release calls back there
         self._waiting = self._life.waiting
-        self._stopped, self._stopping = threading.RLock(), False
         Queue._alive.add(owner)
         outcome(c.queue_create(kind, options, self._cell))
 
@@ -252,10 +248,7 @@ class Queue:
     def run_soon(self, function: Callable[[], object]) -> None:
         """Calls the function on the queue as soon as possible."""
         checked(function)
-        self._run_soon(function)
-
-    def _run_soon(self, function: Callable[[], object]) -> int:
-        return passed(Function(function, self._living()), c.queue_async, lambda number: (
+        passed(Function(function, self._living()), c.queue_async, lambda number: (
             self._cell, on_function, number, on_finalize))
 
     def sync(self, function: Callable[[], Result], timeout: Duration = FOREVER) -> Result:
@@ -348,78 +341,26 @@ class Queue:
     def run(self, *, until_stopped: bool = False) -> Outcome:
         """Processes and waits in turn, until no timer is running; or until `stop`. On the main thread it may be a tenth of
         a second until it sees that another thread has ended the last timer."""
-        id, flags = self.id, c.RUN_UNTIL_STOPPED if until_stopped else 0
+        id, life, flags = self.id, self._life, c.RUN_UNTIL_STOPPED if until_stopped else 0
         call = Call(halt=lambda: c.queue_stop(id))
-        if on_main_thread():
-            status = self._run_in_slices(id, call, flags)
+        if on_main_thread():  # waits in Python, which looks for signals
+            fd, status = self.fd, c.TIMED_OUT
+            while True:
+                waited = bool(call.answers)
+                status = calling(call, c.queue_run, id, flags | c.RUN_NO_WAIT, life=life)
+                if status != c.TIMED_OUT or call.raised:
+                    break
+                c.wait_readable(fd, SLICE // 1_000_000)
+            if status == c.ERROR_INVALID_HANDLE and waited:
+                status = c.ERROR_SHUT_DOWN
         else:
-            status = self._run_beside(id, call, flags)
-        if call.raised and status == c.OK:
-            calling(call, c.queue_run, id, 0)  # takes the stop that `halt` has asked for
-        if status == c.STOPPED:
-            self._stopping = False
+            status = calling(call, c.queue_run, id, flags)
         call.finish()
         return outcome(status)
 
-    def _run_beside(self, id: int, call: Call, flags: int) -> int:
-        """On a thread without signals, perhaps at the same time as on the main thread."""
-        while True:
-            status = calling(call, c.queue_run, id, flags)
-            if status == c.OK:
-                with self._stopped:
-                    if self._turns and not self._stopping:
-                        calling(call, c.queue_run, id, 0)  # takes the stop of a turn of the main thread's that ran here at the end
-            if status != c.STOPPED or call.raised:
-                return status
-            with self._stopped:
-                if self._stopping or self._turns == 0:
-                    return status
-                self._left = False
-                if self._turn is not None:  # it was the main thread's
-                    self._turn.stop()
-            time.sleep(0.001)
-
-    def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
-        fd, kept, status, life = self.fd, self._left, c.OK, self._life
-        if self._stopping:  # no turn is needed, which would stay behind
-            c.queue_stop(id)
-            return calling(call, c.queue_run, id, flags, life=life)
-        while True:
-            turn = _Turn(id, self._stopped)
-            try:
-                status = c.OK  # of this turn, if it is interrupted
-                self._left = True  # until the turn is over, or for the next run, if it is interrupted
-                self._turn, self._turns = turn, self._turns + 1
-                self._run_soon(turn)
-                status = calling(call, c.queue_run, id, flags, life=life)
-            except Error:
-                return c.ERROR_SHUT_DOWN if not self.id else c.ERROR_UNSUPPORTED
-            finally:
-                with self._stopped:
-                    turn.over, self._turn = True, None
-                    # Not the stop of this turn, nor that of one before, which another thread kept from taking it.
-                    others = self._stopping or turn.answer != c.OK and not kept
-                    if status == c.STOPPED:
-                        kept = self._left = turn.stops > 1  # another thread has taken one, and passed it on
-                    elif not others:
-                        # Takes the turn's stop, if it has not been taken. BUSY: another thread runs the queue.
-                        c.queue_stop(id)
-                        kept = self._left = calling(call, c.queue_run, id, 0, life=life) == c.ERROR_BUSY
-                    else:
-                        self._left = kept
-            if status != c.STOPPED or others or call.raised:
-                return status
-            c.wait_readable(fd, SLICE // 1_000_000)
-
     def stop(self) -> Outcome:
         """Makes `run` return. From any thread, and from a handler."""
-        with self._stopped:
-            answer = outcome(c.queue_stop(self._cell))
-            if self._stopping or answer is Outcome.OK:
-                self._stopping = True
-                return answer
-            self._stopping = True
-            return Outcome.OK
+        return outcome(c.queue_stop(self._cell))
 
     @property
     def next_deadline_ns(self) -> int:
@@ -445,27 +386,6 @@ def _brake(tick: Any, context: object) -> None:
 
 
 _on_brake = c.HANDLER(_brake)
-
-
-class _Turn:
-    """A function that ends the turn of `run` in which it runs: C calls it, and what else is due, and stops."""
-
-    __slots__ = ("id", "lock", "answer", "over", "stops")
-
-    def __init__(self, id: int, lock: Any) -> None:
-        self.id, self.lock, self.over, self.stops = id, lock, False, 0
-        self.answer: Optional[int] = None
-
-    def __call__(self) -> None:
-        with self.lock:
-            if not self.over:
-                self.stop()
-
-    def stop(self) -> None:
-        self.stops += 1
-        answer: int = c.queue_stop(self.id)
-        if self.answer is None:
-            self.answer = answer
 
 
 class _Sync(Generic[Result]):
@@ -509,7 +429,7 @@ class _Sync(Generic[Result]):
         wake: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         later = _Later(self, wake)
         kept = weakref.ref(later, wake.put)
-        queue_._run_soon(later)
+        queue_.run_soon(later)
         del later
         self.await_end(kept, wake, call, deadline)
         if call.raised or self.ended:

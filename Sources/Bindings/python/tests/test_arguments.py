@@ -14,7 +14,7 @@ import weakref
 import chime_timers as chime
 from chime_timers import Queue, QueueKind, Schedule
 from chime_timers.functions import functions
-from units import seconds
+from units import WATCHDOG, WatchedTest, seconds, watch
 
 
 class Callback:
@@ -22,7 +22,7 @@ class Callback:
         pass
 
 
-class Types(unittest.TestCase):
+class Types(WatchedTest):
     def setUp(self):
         self.queue = Queue(QueueKind.VIRTUAL)
         self.addCleanup(self.queue.shutdown)
@@ -179,7 +179,7 @@ class Types(unittest.TestCase):
         self.assertEqual([seconds(tick.actual_ns) for tick in ticks], [15, 40])
 
 
-class Repr(unittest.TestCase):
+class Repr(WatchedTest):
     def test_queues_and_timers_say_what_they_are(self):
         queue = Queue(QueueKind.VIRTUAL, label="sessions")
         timer = queue.after(10, print)
@@ -198,7 +198,7 @@ class Repr(unittest.TestCase):
 
 
 @unittest.skipUnless(shutil.which("mypy"), "no mypy")
-class Typing(unittest.TestCase):
+class Typing(WatchedTest):
     """A line of the program below that ends in `# refused` is an error of mypy, and no other line is."""
 
     PROGRAM = """
@@ -253,6 +253,7 @@ class Typing(unittest.TestCase):
             program = pathlib.Path(directory, "program.py")
             program.write_text(text)
             binding = pathlib.Path(__file__).parent.parent
+            watch(10 * WATCHDOG)  # it reads and checks asyncio, too
             result = subprocess.run(
                 ["mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", directory, str(program)],
                 env={"MYPYPATH": str(binding), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)

@@ -13,7 +13,7 @@ from datetime import timedelta
 import chime_timers as chime
 from chime_timers import Schedule
 from chime_timers.aio import Timers
-from units import HOUR, MILLISECOND
+from units import HOUR, MILLISECOND, WatchedTest
 
 
 def run(main):
@@ -21,7 +21,7 @@ def run(main):
     return asyncio.run(asyncio.wait_for(main, 30))
 
 
-class TimersOnALoop(unittest.TestCase):
+class TimersOnALoop(WatchedTest):
     def test_sleepers_end_in_order_and_never_early(self):
         async def main():
             ended = []
@@ -114,7 +114,7 @@ class TimersOnALoop(unittest.TestCase):
         self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), 1)
 
 
-class Closing(unittest.TestCase):
+class Closing(WatchedTest):
     def test_a_sleeper_is_cancelled_when_its_timers_close(self):
         async def main():
             async with Timers() as timers:
@@ -264,7 +264,7 @@ class Closing(unittest.TestCase):
             gc.collect()
 
 
-class Durations(unittest.TestCase):
+class Durations(WatchedTest):
     def test_a_sleep_of_one_is_a_second(self):
         class Recording(Timers):
             async def sleep_until_ns(self, deadline_ns):
@@ -295,7 +295,7 @@ class Durations(unittest.TestCase):
         run(main())
 
 
-class Raising(unittest.TestCase):
+class Raising(WatchedTest):
     def test_what_a_handler_raises_reaches_the_loops_exception_handler(self):
         async def main():
             contexts, ticks = [], []

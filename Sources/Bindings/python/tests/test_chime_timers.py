@@ -19,9 +19,7 @@ from fractions import Fraction
 
 import chime_timers as chime
 from chime_timers import Outcome, Queue, QueueKind, Schedule, State, TickKind, c
-from units import MILLISECOND, seconds
-
-WATCHDOG = 30
+from units import MILLISECOND, WATCHDOG, WatchedTest, seconds
 
 
 class Function:
@@ -34,7 +32,7 @@ class Function:
         self.ticks.append(tick)
 
 
-class Structures(unittest.TestCase):
+class Structures(WatchedTest):
     @unittest.skipUnless("CHIME_LAYOUT" in os.environ, "no record of the ABI")
     def test_they_are_laid_out_as_recorded(self):
         with open(os.environ["CHIME_LAYOUT"]) as lines:
@@ -45,7 +43,7 @@ class Structures(unittest.TestCase):
                 self.assertEqual(getattr(ours, member).offset if member else ctypes.sizeof(ours), int(number), place)
 
 
-class VirtualTime(unittest.TestCase):
+class VirtualTime(WatchedTest):
     def setUp(self):
         self.queue = Queue(QueueKind.VIRTUAL, label="virtual")
         self.addCleanup(self.queue.shutdown)
@@ -186,7 +184,7 @@ class VirtualTime(unittest.TestCase):
         self.assertEqual(order, ["function", "tick"])
 
 
-class Ownership(unittest.TestCase):
+class Ownership(WatchedTest):
     def test_a_closure_lives_as_long_as_its_timer(self):
         with Queue(QueueKind.VIRTUAL) as queue:
             function = Function()
@@ -249,7 +247,7 @@ class Ownership(unittest.TestCase):
         self.assertEqual([report.exc_type for report in reported], [ZeroDivisionError] * 2)
 
 
-class Errors(unittest.TestCase):
+class Errors(WatchedTest):
     def test_an_error_has_its_sentence(self):
         with Queue(QueueKind.VIRTUAL) as queue:
             with self.assertRaisesRegex(chime.Error, r"CHIME_ERROR_INVALID_ARGUMENT: .*leeway_ns \(5 ms\)") as raised:
@@ -270,7 +268,7 @@ class Errors(unittest.TestCase):
             Queue(QueueKind.SERIAL, realtime_priority=5)
 
 
-class RealTime(unittest.TestCase):
+class RealTime(WatchedTest):
     def test_handlers_run_on_another_thread_and_never_early(self):
         ticks, enough = [], threading.Event()
 

@@ -11,12 +11,10 @@ import weakref
 import chime_timers as chime
 from chime_timers import Queue, QueueKind, Schedule
 from chime_timers.functions import functions
-from units import HOUR, MICROSECOND, MILLISECOND
-
-WATCHDOG = 30.0
+from units import HOUR, MICROSECOND, MILLISECOND, WATCHDOG, WatchedTest
 
 
-class Collected(unittest.TestCase):
+class Collected(WatchedTest):
     def test_a_queue_that_is_collected_waits_for_no_handler(self):
         """The thread that collects holds a lock that the handler wants."""
         for kind in QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE:
@@ -170,7 +168,7 @@ class Session:
         self.count += 1
 
 
-class Cycles(unittest.TestCase):
+class Cycles(WatchedTest):
     def test_an_object_that_holds_its_own_timer_is_collected_when_that_is_at_rest(self):
         rests = {
             "fired": (lambda queue: lambda expire: queue.after(0.2, expire), lambda timer: None),
@@ -280,7 +278,7 @@ class Cycles(unittest.TestCase):
             self.assertIsNone(function.function)
 
 
-class InLoops(unittest.TestCase):
+class InLoops(WatchedTest):
     """Threads use all kinds of queues while the collector runs all the time, on another thread and inside handlers."""
 
     def test_collections_all_the_time(self):

@@ -1,6 +1,7 @@
 """Calls that wait end by a signal, by what a handler raises to end the program, and leave the queue as it should be."""
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -11,27 +12,42 @@ import unittest
 
 import chime_timers as chime
 from chime_timers import Outcome, Queue, QueueKind, Schedule
-from units import HOUR, MILLISECOND
+from units import HOUR, MILLISECOND, WATCHDOG, WatchedTest
 
-WATCHDOG = 30.0
+
+PACKAGE = os.path.dirname(chime.__file__) + os.sep
+
+
+def is_inside_chime(thread):
+    """Whether the thread is in a call of the wrapper."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and not frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextlib.contextmanager
 def signalled(released, number=signal.SIGINT, after=0.15):
-    """Sends the process a signal while the body waits. If that does not end it, `released` does, after 30 s."""
-    over = threading.Event()
+    """Sends the process a signal while the body waits in a call of the wrapper. If that does not end it, `released` does,
+    after 30 s."""
+    over, main = threading.Event(), threading.get_ident()
 
     def send():
+        while not is_inside_chime(main) and not over.wait(0.001):
+            pass
         if not over.wait(after):
             os.kill(os.getpid(), number)
         if not over.wait(WATCHDOG):
             released()
 
     thread = threading.Thread(target=send)
+    gc.collect()
+    gc.disable()  # in the `__del__` of garbage an exception is reported only
     thread.start()
     try:
         yield
     finally:
+        gc.enable()
         over.set()
         thread.join()
 
@@ -77,7 +93,7 @@ class Busy:
         self.queue.shutdown()
 
 
-class Signals(unittest.TestCase):
+class Signals(WatchedTest):
     def ends(self, call, busy):
         """The call ends by Ctrl-C, before the handler has."""
         with signalled(busy.release):
@@ -249,7 +265,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(reported, [LookupError] * 2)
 
 
-class Exits(unittest.TestCase):
+class Exits(WatchedTest):
     """What handlers raise to end the program."""
 
     def setUp(self):
@@ -362,7 +378,7 @@ class Exits(unittest.TestCase):
                 queue.sync(lambda: {}[1])
 
 
-class TheUsersException(unittest.TestCase):
+class TheUsersException(WatchedTest):
     def test_a_with_does_not_replace_it(self):
         with self.assertRaisesRegex(KeyError, "the user's"):
             with Queue(QueueKind.VIRTUAL) as queue:
@@ -389,7 +405,7 @@ class TheUsersException(unittest.TestCase):
             queue.shutdown()
 
 
-class Results(unittest.TestCase):
+class Results(WatchedTest):
     """What the waits on the main thread answer, which wait in pieces."""
 
     def later(self, seconds, function):
