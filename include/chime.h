@@ -416,8 +416,9 @@ typedef struct chime_schedule {
 
 /* chime_timer_options.flags */
 enum {
-  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once its handler has returned and it is neither running nor
-                                       suspended, nor has an extra tick to come */
+  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once it was activated and is neither running nor suspended, nor
+                                       has an extra tick to come: at the end of its last callback or, after a cancel
+                                       from elsewhere, in the next pass of its queue */
   CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */

@@ -108,6 +108,46 @@ TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_a
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
+static probe *self_releasing(csuite *t, chime_queue_t queue, const chime_schedule *schedule) {
+  probe *p = probe_new(t, queue, NULL);
+  chime_timer_options options = probe_options(p);
+  options.flags = CHIME_TIMER_SELF_RELEASE;
+  EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
+  return p;
+}
+
+/* [8] By its last tick, and by cancels from outside: one that has ticked, and one that has not. */
+TESTS_ON_ALL_QUEUES(a_timer_releases_itself_however_it_comes_to_rest) {
+  probe *p[] = {self_releasing(t, queue, AFTER(0)), self_releasing(t, queue, EVERY(0, CHIME_HOUR)),
+                self_releasing(t, queue, AFTER(CHIME_HOUR))};
+  run_due(t, queue, place);
+  EXPECT(await(&p[0]->finalized, 1) && await(&p[1]->returned, 1));
+  come_to_rest(t, p[1]->timer);
+  for (int i = 1; i < 3; i++) {
+    EXPECT_OK(chime_timer_cancel(p[i]->timer));
+    run_due(t, queue, place);
+    EXPECT(await(&p[i]->finalized, 1));
+    EXPECT(is_stale(p[i]->timer));
+  }
+}
+
+static void drop_the_extra_tick(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_timer_reschedule(p->other->timer, AFTER(0)));
+}
+
+static void fire_own(csuite *t, probe *p, const chime_tick *tick) { EXPECT_OK(chime_timer_fire(tick->timer)); }
+
+/* The one that it was to have before. */
+VIRTUAL_TEST(a_timer_releases_itself_when_its_extra_tick_is_dropped) {
+  probe *p = self_releasing(t, queue, AFTER(0)), *other = probe_after(t, queue, NULL, 0);
+  p->on_tick = fire_own;
+  other->on_tick = drop_the_extra_tick;
+  other->other = p;
+  ADVANCE(0);
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT_EQ(p->finalized, 1);
+}
+
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
 /* A timer in each state that needs no waiting: idle, running, suspended and cancelled. */

@@ -185,6 +185,40 @@ VIRTUAL_TEST(the_time_that_is_left_is_that_to_the_next_deadline_or_what_a_suspen
   EXPECT_EQ(p->ticks, 2);
 }
 
+/* Five of ten were missed before a suspend: a tick counts them, unless the timer was postponed; the two ways are one. */
+VIRTUAL_TEST(nothing_counts_as_missed_after_a_postponement) {
+  const chime_schedule keeps = SCHEDULE(.first_ns = 10, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING);
+  for (int way = 0; way < 5; way++) {
+    probe *p = probe_start(t, queue, NULL, &keeps);
+    JUMP(65);
+    EXPECT_OK(chime_timer_suspend(p->timer));
+    if (way == 1) EXPECT_OK(chime_timer_postpone(p->timer, 0));
+    if (way == 2) EXPECT_OK(chime_timer_postpone_until(p->timer, now_of(t, queue)));
+    EXPECT_OK(chime_timer_resume(p->timer));
+    if (way == 3) EXPECT_OK(chime_timer_postpone(p->timer, 5));
+    if (way == 4) EXPECT_OK(chime_timer_postpone_until(p->timer, now_of(t, queue) + 5));
+    ADVANCE(5);
+    EXPECT_EQ(p->ticks, 1);
+    EXPECT_EQ(p->last.missed, way == 0 ? 5 : 0);
+    EXPECT_OK(chime_timer_release(p->timer));
+  }
+}
+
+/* Two were missed before the suspend, so the limit leaves the tick and one more due time, however late it is. */
+VIRTUAL_TEST(a_limit_ends_with_the_last_due_time_that_it_counts) {
+  probe *p = probe_start(
+      t, queue, NULL,
+      &SCHEDULE(.first_ns = 10, .interval_ns = 10, .tick_limit = 4, .resume_policy = CHIME_RESUME_REMAINING));
+  JUMP(30);
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  EXPECT_OK(chime_timer_resume(p->timer));
+  JUMP(100);
+  ADVANCE(0);
+  EXPECT_EQ(p->last.missed, 3);
+  EXPECT_EQ(p->last.scheduled_ns, 40);
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
+}
+
 /* [3] [13]: a tick comes at the roundest instant of its window, here multiples of 2^30 and 2^28. */
 TEST(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups) {
   static const char *const names[] = {"a", "b", "c"};

@@ -93,6 +93,7 @@ void finalize_named(void *context) {
   named_handler *h = context;
   trace("  finalizer of timer %d key %d", h->timer, h->key);
   if (h->finalized) fail("timer %d: the finalizer of key %d again", h->timer, h->key);
+  if (!h->finalizer_is_due) model_ends_itself(M, &M->timers[h->timer]);
   if (!h->finalizer_is_due && !M->timers[h->timer].released) {
     fail("timer %d: the finalizer of key %d", h->timer, h->key);
   }

@@ -76,13 +76,17 @@ void compare_timer(timer *t) {
 
 static void compare_stats(void) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  int64_t timers = 0, running = 0, late = 0;
+  int64_t timers = 0, unseen = 0, running = 0, late = 0;
   for (const timer *t = M->timers; t < M->timers + M->timer_count; t += 1) {
     timers += !t->released;
+    unseen += !t->released && t->ends_itself && t->id == 0 && M->advancing;
     running += !t->released && t->state == CHIME_STATE_RUNNING;
   }
   expect_number("status of get_stats", chime_queue_get_stats(the.queue, &stats), CHIME_OK);
-  expect_number("stats.timers", (int64_t)stats.timers, timers);
+  if ((int64_t)stats.timers < timers - unseen || (int64_t)stats.timers > timers) {
+    fail("stats.timers is %" PRIu64 ", not %" PRId64 ", of which %" PRId64 " may have ended", stats.timers, timers,
+         unseen);
+  }
   expect_number("stats.running", (int64_t)stats.running, running);
   expect_number("stats.ticks", (int64_t)stats.ticks, (int64_t)M->ticks);
   expect_number("stats.missed", (int64_t)stats.missed, (int64_t)M->missed);
@@ -102,8 +106,18 @@ void compare_queue_deadline(void) {
   }
 }
 
+/* A timer that releases itself in a pass does so unseen, before or after what the pass calls beside it. */
+static void see_ends(void) {
+  chime_state state;
+  for (timer *t = M->timers; t < M->timers + M->timer_count; t += 1) {
+    if (!t->ends_itself || t->released || t->id == 0 || M->has_ended) continue;
+    if (chime_timer_state(t->id, &state) == CHIME_ERROR_INVALID_HANDLE) model_ends_itself(M, t);
+  }
+}
+
 void compare_all(void) {
   int64_t now = -1;
+  see_ends();
   expect_number("status of now", chime_queue_now(the.queue, &now), CHIME_OK);
   expect_number("now", now, M->now);
   if (the.asks_timers) {
@@ -121,6 +135,7 @@ void perform(const operation *o) {
   trace("%*scall %d on timer %d (subject %d) at %" PRId64 " amount %" PRId64, the.depth * 4, "", (int)o->kind,
         t != NULL ? t->number : -1, o->subject, M->now, o->amount_ns);
   if (t == NULL && is_on_a_timer(o->kind)) return;
+  see_ends();
   make_call(o, t);
   if (t != NULL && the.asks_timers && !M->has_ended) compare_timer(t);
 }

@@ -32,10 +32,16 @@ static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNN
 static statuses nothing_to_stop(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_IGNORED); }
 static void new_generation(model *m, timer *t);
 
+/* A timer at rest that releases itself. While it is busy its handler's end does that. */
+static void end_itself(timer *t) {
+  t->ends_itself = t->self_releasing && t->state != CHIME_STATE_IDLE && !t->busy && !timer_has_extra(t);
+}
+
 /* A cancel or suspend that means nothing in the timer's state takes back an extra tick that has not started. */
 static statuses drop_extra_tick(model *m, timer *t) {
   if (!t->fire_pending) return nothing_to_stop(t);
   new_generation(m, t);
+  if (!timer_is_live(t)) end_itself(t);
   return took_effect(t);
 }
 
@@ -86,6 +92,8 @@ static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   new_generation(m, t);
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
+  m->fire_dropped |= t->ends_itself; /* so it is with what was to end itself */
+  t->ends_itself = 0;
   t->deadline = with_random_part(m, t, first_deadline(m, t));
   t->place = ++m->places;
 }
@@ -149,6 +157,8 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
     int waits = t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t);
     t->deadline = with_random_part(m, t, waits ? t->schedule.first_ns : first_deadline(m, t));
     t->place = ++m->places;
+  } else {
+    end_itself(t);
   }
   return took_effect(t);
 }
@@ -185,13 +195,13 @@ statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) 
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
   if (t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t)) {
-    int64_t left = delay_ns >= 0           ? delay_ns
-                   : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
-                                           : saturating_difference(point_ns, m->now);
+    point_ns = delay_ns >= 0           ? delay_ns
+               : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
+                                       : saturating_difference(point_ns, m->now);
+  }
+  if (point_ns >= t->deadline) {
     /* The grid moves, and what was missed on the old one is not counted. */
-    if (left > t->deadline || delay_ns == t->deadline) t->carried = 0;
-    if (left > t->deadline) t->deadline = left;
-  } else if (point_ns > t->deadline) {
+    t->carried = 0;
     t->deadline = point_ns;
   }
   return STATUS(CHIME_OK);
@@ -212,13 +222,14 @@ statuses model_cancel(model *m, timer *t) {
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
   owe_callback(t, 0);
+  end_itself(t);
   return took_effect(t);
 }
 
 statuses model_release(model *m, timer *t) {
   if (t->released) return t->ended_with_queue ? nothing_to_stop(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (timer_is_live(t)) owe_callback(t, 0);
-  m->fire_dropped |= timer_has_extra(t);
+  m->fire_dropped |= timer_has_extra(t) || t->ends_itself;
   t->released = 1;
   t->fire_pending = 0;
   t->rearms = 0;

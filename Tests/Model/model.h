@@ -73,6 +73,7 @@ typedef struct timer {
 
   int released;
   int ended_with_queue;
+  int ends_itself; /* in the next pass, unless it is activated first */
   int finalized;
 } timer;
 
@@ -153,6 +154,8 @@ void model_tick_returns(model *m, timer *t);
 void model_named_begins(model *m, named_handler *h);
 void model_named_returns(model *m, named_handler *h);
 void model_function_begins(model *m, int number);
+/** Releases a timer that was to release itself in a pass, which has come. */
+void model_ends_itself(model *m, timer *t);
 void model_finalizer_runs(model *m, timer *t);
 void model_destructor_runs(model *m, target *t);
 /** All that had to be called by now has been. Called when no callback of the queue is under way. */

@@ -27,6 +27,8 @@ static int delivery(model *m, const turn *turn) {
   /* A timer that was armed anew since the pass began has its turn in the next one. */
   if (t->place != turn->place && turn->kind == TURN_DUE) return -1;
   if (t->released || m->has_ended) return -1;
+  model_ends_itself(m, t);
+  if (t->released) return -1;
   if (t->callbacks > 0) return next_callback(t);
   if (t->fire_pending) {
     if (turn->kind == TURN_CALLBACK) return -1;
@@ -60,7 +62,7 @@ static void collect(model *m) {
   m->turn_next = 0;
   for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->released) continue;
-    if (t->callbacks > 0) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
+    if (t->callbacks > 0 || (t->ends_itself && !t->fire_pending)) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
     else if (t->fire_pending) add_turn(m, t, TURN_FIRED, t->fire_time, 0);
     /* Within its leeway it may come, when something brings a pass; it has to when its place in it is reached. */
     if (is_due(t, m->reading)) {
@@ -254,9 +256,12 @@ void model_advance_ended(model *m, chime_status status) {
 
 /* ---- Ticks ------------------------------------------------------------------------------------------------------- */
 
-/** Counts a tick that stands for so many missed times of the grid, and those before a suspend; how many it missed. */
-static uint64_t count_due_times(timer *t, uint64_t on_grid) {
-  uint64_t missed = on_grid + t->carried;
+/**
+ * Counts a tick that stands for so many missed times of the grid, and for those before a suspend, which come first; how
+ * many it missed, and how many of the grid are left.
+ */
+static uint64_t count_due_times(timer *t, uint64_t *on_grid) {
+  uint64_t carried = t->carried, missed = *on_grid + carried;
   t->carried = 0;
   if (t->schedule.tick_limit > 0) {
     uint64_t left = t->schedule.tick_limit - t->due_count;
@@ -267,6 +272,7 @@ static uint64_t count_due_times(timer *t, uint64_t on_grid) {
     }
     t->due_count += missed + 1;
   }
+  *on_grid = missed - (carried < missed ? carried : missed);
   return missed;
 }
 
@@ -287,8 +293,8 @@ static void start_due_with_jitter(model *m, timer *t, uint64_t *missed, int64_t 
     /* OPEN: due just now: a tick of its own. */
     if (on_time_line(on_time_line(grid + (__int128)passed * s->interval_ns) + (__int128)part) >= m->now) on_grid -= 1;
   }
-  *missed = count_due_times(t, on_grid);
-  stands_for = on_grid < *missed ? on_grid : *missed;
+  stands_for = on_grid;
+  *missed = count_due_times(t, &stands_for);
   if (stands_for > 0) {
     int64_t its_part = stands_for == passed ? part : model_draw(m, s->jitter_ns);
     *scheduled = on_time_line(grid + (__int128)stands_for * s->interval_ns + its_part);
@@ -329,9 +335,9 @@ static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) 
     next += ((__int128)on_grid + 1) * s->interval_ns;
     t->deadline = next > INT64_MAX ? INT64_MAX : (int64_t)next;
   }
-  *missed = count_due_times(t, on_grid);
+  *missed = count_due_times(t, &on_grid);
   /* OPEN: scheduled is the last of the due times that the tick stands for. */
-  *scheduled = (int64_t)(*scheduled + (__int128)(on_grid < *missed ? on_grid : *missed) * s->interval_ns);
+  *scheduled = (int64_t)(*scheduled + (__int128)on_grid * s->interval_ns);
 }
 
 static void must_not_overlap(const model *m, const char *what) {
@@ -439,8 +445,13 @@ void model_function_begins(model *m, int number) {
   m->functions[number].ran = 1;
 }
 
+void model_ends_itself(model *m, timer *t) {
+  if (t->ends_itself && m->advancing && !t->released && !timer_has_extra(t)) model_release(m, t);
+}
+
 void model_finalizer_runs(model *m, timer *t) {
   must_not_overlap(m, "a finalizer");
+  model_ends_itself(m, t);
   if (!t->released) fail("timer %d: a finalizer, and it was not released", t->number);
   if (t->callbacks > 0) fail("timer %d: the finalizer before %s", t->number, chime_tick_kind_name(next_callback(t)));
   if (t->finalized || !t->has_finalizer) fail("timer %d: the finalizer again", t->number);
@@ -481,7 +492,7 @@ void model_nothing_is_owed(const model *m) {
 int64_t model_next_deadline(const model *m) {
   if (m->function_next < m->function_count) return INT64_MIN;
   for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
-    if (!t->released && timer_has_extra(t)) return INT64_MIN;
+    if (!t->released && (timer_has_extra(t) || (t->ends_itself && !m->advancing))) return INT64_MIN;
   }
   return earliest_placement(m);
 }

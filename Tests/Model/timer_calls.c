@@ -10,7 +10,7 @@ static statuses creation(int is_valid, int target_gone) {
   if (!is_valid) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (target_gone) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   for (const timer *t = M->timers; t < M->timers + M->timer_count - 1; t += 1) {
-    at_least += !t->released;
+    at_least += !t->released && !(t->ends_itself && M->advancing);
     at_most += !t->released || t->busy || model_has_to_end(t) || the.depth > 0;
   }
   if (M->timer_limit > 0 && at_least >= M->timer_limit) return all | STATUS(CHIME_ERROR_LIMIT);

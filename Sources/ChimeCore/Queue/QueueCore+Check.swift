@@ -18,6 +18,12 @@ import Synchronization
         // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
         let isPlaced = Slab.position(of: slot.index).tick != nil
         let word = slot.wordInOrder
+        if let state = word.state, state.isAtRest, state != .idle, slot.flags.contains(.selfRelease), !word.isBusy,
+          !word.hasWriter, !word.hasPendingCallback, slot.wordInOrder == word
+        {
+          invariantFailure(
+            "a timer that releases itself was not released", Int64(slot.index), Int64(bitPattern: word.bits))
+        }
         guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
         if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
         if batch.contains(slot) { return }

@@ -10,9 +10,11 @@ extension TimerSlot {
 
 extension SideRecordRef {
   /// Counts a tick that stands for so many missed due times of the grid, and for those carried over a suspend, against the
-  /// limit. Gives how many missed ones that are, and whether the limit has been reached. The caller is the writer.
-  fileprivate func countDueTimes(missed onGrid: UInt64) -> (missed: UInt64, isLast: Bool) {
-    var all = onGrid &+ own.carriedMissed
+  /// limit. Gives how many missed ones that are, how many of those are of the grid, and whether the limit has been reached:
+  /// what was carried counts first. The caller is the writer.
+  fileprivate func countDueTimes(missed onGrid: UInt64) -> (missed: UInt64, onGrid: UInt64, isLast: Bool) {
+    let carried = own.carriedMissed
+    var all = onGrid &+ carried
     var isLast = false
     own.carriedMissed = 0
     if tickLimit > 0 {
@@ -22,7 +24,7 @@ extension SideRecordRef {
       dueCount += all + 1
     }
     missed &+= all
-    return (all, isLast)
+    return (all, all - min(carried, all), isLast)
   }
 }
 
@@ -240,10 +242,10 @@ extension QueueCore {
     guard flags.contains(.repeating) else { return (deadline, 0, true) }
     let isDelay = flags.contains(.delayPolicy)
     let onGrid = isDelay ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
-    var (all, isLast) = (onGrid, false)
+    var (all, passed, isLast) = (onGrid, onGrid, false)
     if let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord {
       if sideRecord.jitter > 0 { return moveOnWithJitter(slot, sideRecord, &word, deadline, now) }
-      (all, isLast) = sideRecord.countDueTimes(missed: onGrid)
+      (all, passed, isLast) = sideRecord.countDueTimes(missed: onGrid)
     }
     if !isLast {
       // By policy *delay* until the handler's end.
@@ -253,7 +255,6 @@ extension QueueCore {
         : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period)
       word = slot.move(from: deadline, to: next, word)
     }
-    let passed = min(onGrid, all)
     return (passed == 0 ? deadline : deadline.saturatingAdd(passed, times: slot.period), all, isLast)
   }
 
@@ -276,8 +277,7 @@ extension QueueCore {
       // One that is due just now has a tick of its own: without jitter, too, a pass in time finds nothing missed.
       if start.saturatingAdd(passed, times: period).saturatingAdd(part) >= now { onGrid -= 1 }
     }
-    let (all, isLast) = sideRecord.countDueTimes(missed: onGrid)
-    let counted = min(onGrid, all)
+    let (all, counted, isLast) = sideRecord.countDueTimes(missed: onGrid)
     var scheduled = deadline
     if counted > 0 {
       let part = counted == passed ? latest : nil

@@ -109,6 +109,16 @@ extension TimerRef {
     return endWriting(new, lookedAtBy: time, on: control)
   }
 
+  /// Ends the writing of a timer that is at rest, and may release itself now.
+  func endWriting(atRest new: TimerWord) -> Bool {
+    guard slot.flags.contains(.selfRelease), new.state != .idle, !new.hasPendingCallback else { return endWriting(new) }
+    let control = control
+    let isBusy = slot.endWriting(atRest: new, inInboxOf: control).isBusy
+    control.noteEnd(of: slot)
+    if !isBusy { control.wakeIfEarlier(QueueControlBlock.atOnce) }
+    return isBusy
+  }
+
   /// Ends the writing of a running timer without a callback under way, of which the caller knows when it is due.
   @inline(__always)
   func endWriting(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {

@@ -114,6 +114,20 @@ extension TimerSlot {
     }
   }
 
+  /// Ends the writing of a timer at rest that releases itself: the end of its callback does that, or, where none runs, of
+  /// one that a pass makes for this and that calls nothing.
+  func endWriting(atRest new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+    while true {
+      let current = word
+      if !current.isBusy, !current.isInInbox {
+        link(into: control)
+        continue
+      }
+      let next = new.over(current).clearing(TimerWord.writerBit)
+      if swap(current, for: current.isBusy ? next : next.setting(TimerWord.callbackPendingBit)) { return current }
+    }
+  }
+
   /// Ends the writing with a released timer. While it is busy the slot is left to the handler's end; otherwise it stays
   /// this thread's, as its writer. Gives the word that this one took the place of.
   func endWriting(released new: TimerWord) -> TimerWord {

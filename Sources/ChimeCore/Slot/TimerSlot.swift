@@ -119,7 +119,7 @@ import Synchronization
   /// The version of the slot that was given a turn for a pending callback. The pass's own; there once a timer in the
   /// slot has had a side record.
   var turnVersion: UInt32 {
-    get { unsafe sideRecordMemory?.pointer.pointee.turnVersion.load(ordering: .relaxed) ?? 0 }
+    get { unsafe sideRecordMemory?.pointer.pointee.turnVersion.load(ordering: .relaxed) ?? version }
     nonmutating set { unsafe sideRecordMemory?.pointer.pointee.turnVersion.store(newValue, ordering: .relaxed) }
   }
 

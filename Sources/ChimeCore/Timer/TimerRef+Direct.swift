@@ -4,11 +4,13 @@ import Synchronization
 /// The frequent case is handled here, any other by a call that finds the timer anew (`...InAnyCase`), so that nothing is
 /// kept for it meanwhile.
 extension TimerRef {
-  /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way.
+  /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way, which does not
+  /// release itself.
   package static func cancel(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return cancelInAnyCase(id) }
     let word = slot.word
-    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: [.hasSideRecord, .selfRelease]),
+      slot.cancel(word)
     else { return cancelInAnyCase(id) }
     control.noteEnd(of: slot)
     return Trace.isOn ? trace(.cancelled, id) : .ok

@@ -13,7 +13,7 @@ extension TimerRef {
       sideRecord.own.firePending = false
       if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
     }
-    let isBusy = endWriting(word.withPendingCallback(of: slot))
+    let isBusy = endWriting(atRest: word.withPendingCallback(of: slot))
     Trace.note(.cancelled, self)
     return isBusy ? .running : .ok
   }
@@ -28,7 +28,8 @@ extension TimerRef {
     var word = before
     advanceGeneration(&word)
     sideRecord.own.firePending = false
-    let isBusy = endWriting(word.withPendingCallback(of: slot))
+    word = word.withPendingCallback(of: slot)
+    let isBusy = word.isAtRest ? endWriting(atRest: word) : endWriting(word)
     Trace.note(event, self)
     return isBusy ? .running : .ok
   }

@@ -71,7 +71,9 @@ extension TimerRef {
           ? slot.withRandomPart(slot.first, control) : slot.firstDeadline(control)
       }
       if !next.isAtRest { slot.startOrder = control.nextStartOrder(thread) }
-      let isBusy = endWriting(word.withPendingCallback(of: slot))
+      word = word.withPendingCallback(of: slot)
+      // A reschedule may drop the extra tick that a timer was to have before it releases itself.
+      let isBusy = next.isAtRest ? endWriting(atRest: word) : endWriting(word)
       if control.isWall { followWallClock() }
       switch event {
       case .activate: Trace.note(.activated, self)
@@ -138,15 +140,17 @@ extension TimerRef {
       let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
       if next == .suspended {
         let keepsRemaining = slot.flags.contains(.keepsRemaining)
-        let left = target == .max ? .max : max(0, target.saturatingSubtract(control.now))
-        let deadline = max(slot.deadline, keepsRemaining ? delay ?? left : target)
-        // The grid moves with the deadline, and what was missed on the old one is not counted.
-        if keepsRemaining, deadline > slot.deadline || delay == deadline { slot.sideRecord?.own.carriedMissed = 0 }
+        let left = target == .max ? .max : target.saturatingSubtract(control.now)
+        let wanted = keepsRemaining ? delay ?? left : target
+        let deadline = max(slot.deadline, wanted)
+        if wanted == deadline { slot.forgetMissed() }
         slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
         slot.deadline = deadline
         endWriting(word)
       } else {
-        endPostponing(word, to: max(slot.dueTime(word), target))
+        let due = slot.dueTime(word)
+        if target >= due { slot.forgetMissed() }
+        endPostponing(word, to: max(due, target))
       }
       if isWall { followWallClock() }
       Trace.note(.postponed, self)
@@ -196,6 +200,12 @@ extension TimerRef {
       return .ok
     }
   }
+}
+
+extension TimerSlot {
+  /// A postponement moves the grid: what was missed on the old one before a suspend is not counted. The caller is the
+  /// writer.
+  fileprivate func forgetMissed() { sideRecord?.own.carriedMissed = 0 }
 }
 
 extension TimerWord {

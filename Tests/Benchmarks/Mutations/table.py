@@ -160,6 +160,12 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "    guard status == .running«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
+mutation("rests-unreleased", "8", "endWriting(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
+         ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.state != .idle"),
+         C("a_timer_releases_itself_however"), M())
+mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
+         (RUNNING, "{ «if !BROKEN { »sideRecord?.own.carriedMissed = 0« }» }"),
+         C("nothing_counts_as_missed_after"), M())
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
           (DELIVERY, "== false || word.hasPendingCallback«, !BROKEN», WaitRegistry")],
@@ -729,8 +735,8 @@ mutation("watched-after-look", "18", "watchTimer", "P5: the timer is looked at b
 mutation("watched-by-nobody", "18", "watchTimer", "P5: no timer is watched",
          (WATCHING, "      «if !BROKEN { »control.watched = slot.index &+ 1« }»\n"), I("ends run"))
 mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked at before the timer ends",
-         (DIRECT, "without: .hasSideRecord), slot.cancel(word)\n    else { return cancelInAnyCase(id) }\n",
-          "without: .hasSideRecord)\n    else { return cancelInAnyCase(id) }\n    let isWatched = control.isWatching(slot)\n"
+         (DIRECT, "without: [.hasSideRecord, .selfRelease]),\n      slot.cancel(word)\n    else { return cancelInAnyCase(id) }\n",
+          "without: [.hasSideRecord, .selfRelease])\n    else { return cancelInAnyCase(id) }\n    let isWatched = control.isWatching(slot)\n"
           "    guard slot.cancel(word) else { return cancelInAnyCase(id) }\n    if BROKEN, !isWatched { return .ok }\n"),
          I("cancel by id ends run"))
 mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is asked for a signal before the thread is registered",
