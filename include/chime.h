@@ -34,6 +34,17 @@
  * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent
  * queue they are handed to its threads in this order.)
  *
+ * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
+ *   - Delays, intervals, postponements by a delay, leeway, timeouts and the time that is left of a suspended timer are
+ *     distances. A step changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
+ *   - Deadlines (CHIME_SCHEDULE_DEADLINE, _until) are times of day. A one-shot comes when the clock shows its time: at
+ *     once if the clock was set beyond it, later if it was set back.
+ *   - A grid that begins with a deadline follows the clock, too. Set forward, it gives one tick that says how many times
+ *     were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more, it goes
+ *     on with its next time after the clock's; before its first tick it waits for its first deadline.
+ *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
+ *     shows then, by the queue's last look at it, and so is actual_ns.
+ *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * A queue's end ends its timers, so a program may release them before or after it. Strings are copied. A context belongs
  * to Chime only once the call has returned CHIME_OK; Chime then calls its finalizer exactly once, after the last callback
@@ -355,8 +366,8 @@ typedef struct chime_queue_options {
                                        run at one nice value. Dispatch queues: the class of the dispatch queue */
   chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
-  uint64_t timer_limit;                /* how many timers may exist at once, values that expire included; 0: as many
-                                          as memory and ids allow */
+  uint64_t timer_limit;                /* the most that chime_queue_stats.timers may be, values that expire included; 0:
+                                          as many as memory and ids allow */
   int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
   chime_function CHIME_NULLABLE leave; /* after callbacks run, finalizers included: to attach a thread that the host did

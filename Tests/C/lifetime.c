@@ -150,6 +150,29 @@ VIRTUAL_TEST(a_timer_releases_itself_when_its_extra_tick_is_dropped) {
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
+static void expect_the_other_to_be_stale(csuite *t, probe *p) { EXPECT(is_stale(p->other->timer)); }
+static void expect_it_in_the_cancel_handler(csuite *t, probe *p, const chime_tick *tick) {
+  expect_the_other_to_be_stale(t, p);
+}
+
+/* [10]: both ids are stale before anything is called. */
+static void end_with_two_timers(csuite *t, chime_queue_t queue, int by_release) {
+  probe *p[2] = {quiet_full(t, queue), quiet_full(t, queue)};
+  for (int i = 0; i < 2; i++) {
+    p[i]->other = p[1 - i];
+    p[i]->on_cancelled = expect_it_in_the_cancel_handler;
+    p[i]->on_finalize = expect_the_other_to_be_stale;
+    EXPECT_OK(chime_timer_activate(p[i]->timer, AFTER(CHIME_HOUR)));
+  }
+  if (by_release) EXPECT_OK(chime_queue_release(queue));
+  else csuite_shutdown(t, queue);
+  for (int i = 0; i < 2; i++) EXPECT(p[i]->cancelled == 1 && p[i]->finalized == 1);
+}
+
+VIRTUAL_TEST(the_ids_of_a_queue_are_stale_before_its_last_callbacks) { end_with_two_timers(t, queue, 0); }
+VIRTUAL_TEST(the_ids_of_a_released_queue_are_stale_before_its_last_callbacks) { end_with_two_timers(t, queue, 1); }
+HOST_TEST(the_ids_of_a_host_driven_queue_are_stale_before_its_last_callbacks, 0) { end_with_two_timers(t, queue, 1); }
+
 /* A timer in each state that needs no waiting: idle, running, suspended and cancelled. */
 static void populate(csuite *t, chime_queue_t queue, probe **p) {
   for (int i = 0; i < 4; i++) p[i] = quiet_full(t, queue);

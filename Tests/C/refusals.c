@@ -212,6 +212,45 @@ HOST_TEST(a_function_on_a_queue_of_records_is_unsupported, CHIME_QUEUE_RECORDS) 
   EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
 }
 
+typedef struct replacement {
+  csuite *t;
+  chime_queue_t queue;
+  int finalized;
+} replacement;
+
+/* One timer after another on a queue that admits one; each has its finalizer to come when the next is made. */
+static void replace_again_and_again(void *context) {
+  replacement *r = context;
+  csuite *t = r->t;
+  const chime_timer_options options =
+      TIMER_OPTIONS(.handler = ignore_tick, .context = &r->finalized, .finalizer = count_call);
+  for (int i = 0; i < 100 && !csuite_failed(t); i++) {
+    chime_timer_t timer = 0, another = 0;
+    EXPECT_EQ(stats_of(t, r->queue).timers, 0);
+    EXPECT_OK(chime_timer_create(r->queue, &options, &timer));
+    EXPECT_EQ(stats_of(t, r->queue).timers, 1);
+    EXPECT_STATUS(chime_timer_create(r->queue, &options, &another), CHIME_ERROR_LIMIT);
+    EXPECT_OK(chime_timer_release(timer));
+  }
+}
+
+TEST(a_timer_limit_counts_what_the_statistics_count) { /* [14] */
+  static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL, CHIME_QUEUE_HOST, CHIME_QUEUE_SERIAL,
+                                           CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    chime_queue_t queue = csuite_queue_with(t, kinds[i], &QUEUE_OPTIONS(.timer_limit = 1));
+    replacement r = {t, queue, 0};
+    if (kinds[i] == CHIME_QUEUE_VIRTUAL) { /* in a pass, whose end calls the finalizers */
+      EXPECT_OK(chime_queue_async(queue, replace_again_and_again, &r, NULL));
+      ADVANCE(0);
+    } else {
+      replace_again_and_again(&r);
+    }
+    csuite_shutdown(t, queue);
+    EXPECT_EQ(r.finalized, 100);
+  }
+}
+
 TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   static const char full[] = "queue has as many timers as its timer_limit admits";
   chime_timer_options options = refused_options(t);

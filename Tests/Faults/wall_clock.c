@@ -126,6 +126,30 @@ CASES(backward, where, SERIAL, HOST) {
   place_end(where, queue);
 }
 
+/*
+ * Stepped back by less than the interval: a grid gives no time twice. By more: one that has not begun waits for its first
+ * deadline.
+ */
+CASES(no_time_twice, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  int64_t first = wall_ns(), later = first + CHIME_HOUR;
+  start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, first, CHIME_HOUR);
+  start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, later, CHIME_MINUTE);
+  EXPECT(await(&repeating.count, 1));
+  step(-10 * CHIME_MINUTE);
+  let_others_tick();
+  step(10 * CHIME_MINUTE);
+  let_others_tick();
+  EXPECT_EQ(load(&repeating.count), 1);
+  EXPECT_EQ(load(&by_deadline.count), 0);
+  step(CHIME_HOUR);
+  EXPECT(await(&repeating.count, 2) && await(&by_deadline.count, 1));
+  EXPECT_EQ(repeating.last.scheduled_ns, first + CHIME_HOUR);
+  EXPECT_EQ(repeating.last.missed, 0);
+  EXPECT_EQ(by_deadline.last.scheduled_ns, later);
+  place_end(where, queue);
+}
+
 /* Queues on the monotonic clock do not notice: no due time is delivered or missed that it has not reached. */
 CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
   enum { PERIOD = 20 * CHIME_MILLISECOND };

@@ -5,13 +5,13 @@
 
 /** What may be the answer when a timer, the model's last, is made. */
 static statuses creation(int is_valid, int target_gone) {
-  uint64_t at_least = 0, at_most = 0; /* timers that count: those that have ended may or may not */
+  uint64_t at_least = 0, at_most = 0; /* timers that count: one that releases itself in this pass may or may not */
   statuses all = 0;
   if (!is_valid) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (target_gone) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   for (const timer *t = M->timers; t < M->timers + M->timer_count - 1; t += 1) {
     at_least += !t->released && !(t->ends_itself && M->advancing);
-    at_most += !t->released || t->busy || model_has_to_end(t) || the.depth > 0;
+    at_most += !t->released;
   }
   if (M->timer_limit > 0 && at_least >= M->timer_limit) return all | STATUS(CHIME_ERROR_LIMIT);
   if (all == 0) all = STATUS(CHIME_OK);

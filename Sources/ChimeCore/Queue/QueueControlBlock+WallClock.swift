@@ -36,8 +36,10 @@ extension TimerRef {
     }
     var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
     let now = control.now
-    if slot.flags.contains(.repeating), offset < before, deadline > now {
-      // Stepped back: continue at the next point of the grid, not where the old point is reached again.
+    let hasBegun = sideRecord.wallDeadline.saturatingSubtract(sideRecord.own.randomPart) > sideRecord.own.first
+    if slot.flags.contains(.repeating), hasBegun, deadline > now, before.saturatingSubtract(offset) >= slot.period {
+      // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
+      // reached again. After a shorter step no point comes twice.
       let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
       deadline -= skipped
       sideRecord.wallDeadline -= skipped

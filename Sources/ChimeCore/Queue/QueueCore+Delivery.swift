@@ -311,6 +311,7 @@ extension QueueCore {
       slot.endSideRecord()
       control.giveBack(slot, frame.thread)
     } else if end.isOwned {
+      if end.releasesItself, control.isLimited { control.noteReleased() }
       handOver == nil ? batch.retired.append(slot.index) : dispose(of: slot, frame)
     } else if end.word.hasPendingCallback {
       slot.link(into: control)

@@ -14,14 +14,19 @@ extension QueueControlBlock {
   /// to a leak detector what the slot still pointed to would not be lost.
   /// - Parameter thread: the calling thread's state, if there is memory for one.
   @inline(__always)
-  func giveBack(_ slot: TimerSlot, _ thread: ThreadState?) {
+  func giveBack(_ slot: TimerSlot, _ thread: ThreadState?, released: Bool = false) {
     slot.context = .none
     let version = slot.version &+ 1
     slot.versionAndFlags = version & Handle.versionMask
     let usedUp = version >= Handle.versionMask
     if !usedUp, let cache = thread?.cache(of: self), cache.push(slot.index) { return }
-    giveBackSlowly(slot, thread, usedUp: usedUp)
+    giveBackSlowly(slot, thread, usedUp: usedUp, released: released)
   }
+
+  /// A timer of a queue with a limit is about to be released, and its slot stays until its last callbacks have run. The
+  /// caller is the slot's writer, so that its queue does not end meanwhile.
+  @inline(never)
+  func noteReleased() { unsafe storage.pointee.slots.withLock { $0.released &+= 1 } }
 
   /// `giveBack` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
   /// thread's cache. False, with nothing done, for any other.
@@ -43,7 +48,7 @@ extension QueueControlBlock {
     // locked at once.
     let cache = isLimited ? nil : thread.claimCache(for: self)
     return unsafe storage.pointee.slots.withLock { store in
-      if cache == nil, store.live >= store.limit {
+      if cache == nil, store.live &- store.released >= store.limit {
         return .failure(Status.limit.because("queue has as many timers as its timer_limit admits"))
       }
       guard let index = take(&store) else { return .failure(Memory.refusal) }
@@ -55,10 +60,11 @@ extension QueueControlBlock {
     }
   }
 
-  private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool) {
+  private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
     let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
+      if released { store.released &-= 1 }
       if usedUp {
         if Slab.noteUsedUp(slotOf: Int(slot.index >> 8)) { store.usedUpChunks += 1 }
         return

@@ -116,9 +116,11 @@ struct SlotStore {
     chunks.reserveCapacity(8)
   }
 
-  /// For a queue with a limit: how many timers may exist at once, and how many do.
+  /// For a queue with a limit: how many timers may exist at once; how many slots are given out, and how many of those were
+  /// released.
   var limit: UInt64 = .max
   var live: UInt64 = 0
+  var released: UInt64 = 0
 }
 
 /// A reference to a queue's control block; free to copy, valid for ever.

@@ -104,30 +104,31 @@ extension TimerRef {
     }
     let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
       .clearing(TimerWord.callbackPendingBit)
-    let replaced = slot.endWriting(released: withQueue ? released.endedWithQueue(version) : released)
     let control = control
+    if control.isLimited { control.noteReleased() }
+    let replaced = slot.endWriting(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
     if replaced.isBusy { return Trace.note(.released, self) ? .running : .inChild }
-    return dispose(of: slot) ? .ok : .inChild
+    return dispose(of: slot, withQueue) ? .ok : .inChild
   }
 
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first; and reports the release, when nobody waits for the caller any more. False where the trace
-  /// has forked and this is the child.
-  private func dispose(of slot: TimerSlot) -> Bool {
+  /// has forked and this is the child. A queue that ends calls nothing back until the ids of all its timers are stale.
+  private func dispose(of slot: TimerSlot, _ withQueue: Bool) -> Bool {
     let control = control
     if slot.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
       slot.leaveToPass(control)
       guard Trace.note(.released, self) else { return false }
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
-      ThreadEnd.passOn { control.wakeToDispose() }
+      if !withQueue { ThreadEnd.passOn { control.wakeToDispose() } }
       return true
     }
     let owned = slot.becomeUnused(control)
     guard Trace.note(.released, self) else { return false }
     owned?.releaseObject()
-    if control.id == 0 { control.wakeToDispose() }
+    if control.id == 0, !withQueue { control.wakeToDispose() }
     return true
   }
 }
@@ -142,7 +143,7 @@ extension TimerSlot {
     endSideRecord()
     let owned = ownedContext
     let isWaited = becomeFree()
-    control.giveBack(self, ThreadState.obtain())
+    control.giveBack(self, ThreadState.obtain(), released: control.isLimited)
     if isWaited { WaitRegistry.timerEnded(index) }
     return owned
   }

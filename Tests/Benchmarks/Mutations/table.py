@@ -282,7 +282,7 @@ mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that
          ("Slot/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
-         (SLOTS, "store.live >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
+         (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
 # ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
 
@@ -696,7 +696,7 @@ mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the desc
          ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
-         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »offset < before, deadline > now {"), F("wall_clock", "backward"))
+         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »hasBegun, deadline > now, before."), F("wall_clock", "backward"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
          (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.own.randomPart)"),
          M())
