@@ -30,7 +30,7 @@
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
  * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
  * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
- * together start in the order of their deadlines; at equal deadlines in the order in which their timers were last
+ * together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at equal deadlines in the order in which their timers were last
  * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent
  * queue they are handed to its threads in this order.)
  *
@@ -1162,7 +1162,8 @@ CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CH
 /**
  * Copies what is due into an array. A copied tick has started, and ends with the next call of this function for the
  * queue. Until then its timer is busy: there is no second record of it, its target is held, and its FINALIZE record is
- * kept back. (If one of those waits, the descriptor stays readable for that next call.) With CHIME_MISSED_DELAY the
+ * kept back. (If one of those waits, the descriptor stays readable for that next call.) Of a released timer ARMED,
+ * CANCELLED and FINALIZE may come together, in this order. With CHIME_MISSED_DELAY the
  * interval counts from the time the tick was taken. If you cancel or reschedule a timer while you work through the
  * array, call chime_timer_check_generation before you act on a later record of it.
  *

@@ -85,7 +85,7 @@ enum {
 /**
  * Runs the calling thread's run loop in a mode: the handlers of timers in that mode run inside this call. It waits even
  * if no timer is in the mode yet. It may be called inside a handler; that handler's queue delivers nothing until it
- * returns.
+ * returns, and inside a handler of a main queue, no main queue may.
  *
  * @param mode        not the common modes; NULL is the default mode
  * @param timeout_ns  0 runs what is due now
