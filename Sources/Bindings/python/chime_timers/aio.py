@@ -20,6 +20,8 @@ class _LoopQueue(Queue):
     timers: "Optional[Timers]" = None
 
     def _ending(self) -> None:
+        if c.queue_now(self._cell, c.c_int64()) == c.ERROR_FORKED:
+            return  # the loop's own descriptor is shared with the parent
         timers, self.timers = self.timers, None
         if timers is not None:
             timers._ended()

@@ -10,6 +10,7 @@ twice, because a signal may be handled in a `finally`, too.
 """
 
 import ctypes
+import functools
 import inspect
 import itertools
 import queue
@@ -20,7 +21,7 @@ import time
 import types
 import weakref
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from . import c
 from .values import FOREVER_NS, Error, State, Tick, TickKind
@@ -44,6 +45,8 @@ class Owner(weakref.ref):  # type: ignore[type-arg]
 
 
 collected: Deque[Owner] = deque()
+# The queues, for the interpreter's end, by the id() of their owners: programs may say that two of their queues are equal.
+alive: Dict[int, Owner] = {}
 
 
 def release_collected() -> None:
@@ -52,6 +55,7 @@ def release_collected() -> None:
         try:
             owner = collected[0]
             owner.release(owner)
+            alive.pop(id(owner), None)
             collected.remove(owner)
         except (IndexError, ValueError):  # another thread did so
             pass
@@ -67,7 +71,7 @@ class Life:
         self.report: Callable[[BaseException, object], None] = report
         self.owner = owner  # of a queue whose handlers run inside calls: none runs inside the collector's
         self.silent = False
-        self.waiting: "List[weakref.ReferenceType[Call]]" = []  # calls that wait for handlers of the queue
+        self.waiting: "Set[weakref.ReferenceType[Call]]" = set()  # calls that wait for handlers of the queue
         self.unsettled = False  # a call has been interrupted: see `settle_all`
 
 
@@ -134,7 +138,7 @@ _numbers: Iterator[int] = itertools.count(1)
 class Call:
     """A call in C in which functions run, or which waits for them, and what they raised to end it."""
 
-    __slots__ = ("halt", "raised", "number", "wake", "answers", "__weakref__")
+    __slots__ = ("halt", "raised", "number", "wake", "answers", "life", "__weakref__")
 
     def __init__(self, halt: Optional[Callable[[], object]] = None, number: int = 0) -> None:
         self.halt = halt  # makes the call end early
@@ -142,6 +146,7 @@ class Call:
         self.raised: List[BaseException] = []
         self.answers: List[int] = []  # what C has answered, even where the call has been interrupted
         self.wake: Optional["queue.SimpleQueue[None]"] = None
+        self.life: Optional[Life] = None
 
     def take(self, error: BaseException) -> None:
         self.raised.append(error)
@@ -184,25 +189,28 @@ def calling(call: Call, function: Any, *arguments: Any, life: Optional[Life] = N
     it may run."""
     stack, before = _calls.stack, sys.unraisablehook
     depth, main = len(stack), on_main_thread()
+    if life is not None and (not main or any(outer.life is life for outer in stack)):
+        life = None  # the outer call settles
+    call.life = life
     release_collected()
     try:
         try:
             stack.append(call)
             if main and not isinstance(before, _Unraisable):
                 sys.unraisablehook = _Unraisable(before)
-            if life is not None and main:
+            if life is not None:
                 if life.unsettled:
                     settle_all(life)
                 life.unsettled = True
             step(call.answers, function, arguments)
-            if life is not None and main and not call.raised:
+            if life is not None and not call.raised:
                 life.unsettled = False
             return call.answers[-1]
         finally:
             _called(stack, depth, before)
     finally:
         _called(stack, depth, before)
-        if life is not None and main and life.unsettled:
+        if life is not None and life.unsettled:
             settle_all(life)
 
 
@@ -350,7 +358,7 @@ def checked(function: Callable[..., object], name: str = "function") -> None:
     if not callable(function):
         raise TypeError(f"{name} must be callable, not {type(function).__name__}")
     inner: Any = function
-    while hasattr(inner, "func") and hasattr(inner, "keywords"):  # functools.partial
+    while isinstance(inner, functools.partial):
         inner = inner.func
     for one in (inner, getattr(type(inner), "__call__", None)):
         if inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one):
@@ -376,15 +384,13 @@ def passed(function: Function, make: Any, arguments: Callable[[int], Tuple[Any, 
         raise
 
 
-def waits(waiting: "List[weakref.ReferenceType[Call]]", call: Call) -> None:
+def waits(waiting: "Set[weakref.ReferenceType[Call]]", call: Call) -> None:
     """What functions raise to end the program ends this call, until `waits_no_more`, or until it is collected."""
-    waiting.append(weakref.ref(call, waiting.remove))
+    waiting.add(weakref.ref(call, waiting.discard))
 
 
-def waits_no_more(waiting: "List[weakref.ReferenceType[Call]]", call: Call) -> None:
-    for other in list(waiting):
-        if other() is call and other in waiting:
-            waiting.remove(other)
+def waits_no_more(waiting: "Set[weakref.ReferenceType[Call]]", call: Call) -> None:
+    waiting.discard(weakref.ref(call))
 
 
 def left(deadline: Optional[float]) -> Optional[float]:

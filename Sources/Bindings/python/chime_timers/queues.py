@@ -7,11 +7,11 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Generic, List, NoReturn, Optional, Set, Tuple, TypeVar
+from typing import Any, Callable, Generic, List, NoReturn, Optional, Tuple, TypeVar
 
 from . import c
-from .functions import (SLICE, Call, Function, Life, Owner, calling, checked, collected, deadline_after, no_handler, on_finalize,
-                        on_function, on_main_thread, on_tick, passed, release_collected, slices, until_gone, waits,
+from .functions import (SLICE, Call, Function, Life, Owner, alive, calling, checked, collected, deadline_after, no_handler,
+                        on_finalize, on_function, on_main_thread, on_tick, passed, release_collected, slices, until_gone, waits,
                         waits_no_more, woken)
 from .timers import Timer, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
@@ -41,7 +41,6 @@ class Queue:
     that runs inside.
     """
 
-    _alive: Set[Owner] = set()
     _cell = ctypes.c_uint64()  # the id; C writes it when it makes the queue
     _kind = QueueKind.SERIAL
     _label: Optional[str] = None
@@ -72,14 +71,11 @@ class Queue:
             realtime_priority=number_in(realtime_priority, "realtime_priority", 2**31),
             seed=number_in(seed, "seed", 2**64))
         release_collected()
-        for owner in list(Queue._alive):
-            if owner() is None:
-                Queue._alive.discard(owner)
         self._kind, self._label, self._cell = kind, label, ctypes.c_uint64()
         owner = Owner(self, self._cell, c.queue_release)
         self._life = Life(owner if kind in (QueueKind.HOST, QueueKind.VIRTUAL) else None)  # a release calls back there
         self._waiting = self._life.waiting
-        Queue._alive.add(owner)
+        alive[id(owner)] = owner
         outcome(c.queue_create(kind, options, self._cell))
 
     @property
@@ -472,11 +468,11 @@ class _Later:
 
 def forget_all() -> None:
     """In a forked child: no id from before the fork names anything."""
-    for owner in list(Queue._alive):
+    for owner in list(alive.values()):
         queue_ = owner()
         if queue_ is not None:
             queue_._cell.value = 0
-    Queue._alive.clear()
+    alive.clear()
     collected.clear()
 
 
@@ -484,7 +480,7 @@ def forget_all() -> None:
 def _shut_down() -> None:
     """Waits for handlers that are running. An exception, by Ctrl-C say, ends that."""
     try:
-        for owner in list(Queue._alive):
+        for owner in list(alive.values()):
             queue_ = owner()
             if queue_ is not None:
                 try:
@@ -492,6 +488,6 @@ def _shut_down() -> None:
                 except Error:
                     pass
     except BaseException:
-        for owner in list(Queue._alive):
+        for owner in list(alive.values()):
             c.queue_release(owner)
         raise

@@ -162,7 +162,7 @@ class Error(Exception):
     """The sentence alone."""
 
     def __new__(cls, status: int, detail: Optional[str] = None) -> "Error":
-        return super().__new__(_KINDS.get(status, cls))
+        return super().__new__(_KINDS.get(status, cls) if cls is Error else cls)
 
     def __init__(self, status: int, detail: Optional[str] = None) -> None:
         if detail is None:
@@ -172,7 +172,7 @@ class Error(Exception):
         super().__init__(f"{c.name(status)}: {detail}")
 
     def __reduce__(self) -> Tuple[object, ...]:  # pickled by multiprocessing: with the sentence that it has
-        return Error, (self.status, self.detail)
+        return type(self), (self.status, self.detail), self.__dict__
 
 
 class InvalidArgument(Error, ValueError):

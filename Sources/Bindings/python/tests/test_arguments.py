@@ -3,18 +3,24 @@
 import functools
 import gc
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 import weakref
 
 import chime_timers as chime
 from chime_timers import Queue, QueueKind, Schedule
-from chime_timers.functions import functions
+from chime_timers.functions import alive, functions
 from units import WATCHDOG, WatchedTest, seconds, watch
+
+
+class OwnError(chime.InvalidArgument):
+    pass
 
 
 class Callback:
@@ -52,6 +58,34 @@ class Types(WatchedTest):
                 self.refused(TypeError, "deadline_ns must be an int of nanoseconds, not ", call, value)
         self.assertEqual(queue.now_ns, 0)
         self.assertIs(timer.state, chime.State.RUNNING)
+
+    def test_a_mock_is_a_function(self):
+        handler = unittest.mock.Mock()
+        self.queue.once(1, handler)
+        self.queue.run_soon(handler)
+        self.queue.advance(1)
+        self.assertEqual(handler.call_count, 2)
+        self.refused(TypeError, "async", self.queue.once, 1, unittest.mock.AsyncMock())
+
+    def test_queues_that_are_equal_are_two(self):
+        class Equal(Queue):
+            def __eq__(self, other):
+                return True
+
+        queues = [Equal(QueueKind.VIRTUAL), Equal(QueueKind.VIRTUAL)]
+        self.assertEqual([sum(owner() is queue for owner in alive.values()) for queue in queues], [1, 1])
+        del queues
+        gc.collect()
+        known = len(alive)
+        with Queue(QueueKind.VIRTUAL):
+            self.assertEqual(len(alive), known - 1)
+
+    def test_an_error_of_ones_own_stays_one(self):
+        self.assertIs(type(OwnError(chime.c.ERROR_BUSY, "x")), OwnError)
+        error = OwnError(chime.c.ERROR_INVALID_ARGUMENT, "x")
+        error.place = 7
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), again.status, again.detail, again.place), (OwnError, error.status, "x", 7))
 
     def test_functions(self):
         queue = self.queue

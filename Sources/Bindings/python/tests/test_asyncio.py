@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import os
 import selectors
 import sys
 import threading
@@ -216,6 +217,23 @@ class Closing(WatchedTest):
             timers.close()
 
         run(main())
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_forked_child_that_closes_leaves_the_loop_to_its_parent(self):
+        async def main():
+            async with Timers() as timers:
+                child = os.fork()
+                if child == 0:
+                    try:
+                        timers.close()
+                    except chime.Forked:
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                await timers.sleep(MILLISECOND)
+
+        asyncio.run(main())
 
     def test_closing_in_a_handler(self):
         async def main():

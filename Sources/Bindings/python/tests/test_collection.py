@@ -5,6 +5,7 @@ import random
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -211,6 +212,17 @@ class Cycles(WatchedTest):
             self.assertEqual(gone().count, 1)
             gc.collect()
             self.assertIsNone(gone())
+
+    def test_a_handler_that_releases_a_timer_looks_at_no_other(self):
+        """Only a call that was interrupted has to look at all timers."""
+        looked = []
+        with unittest.mock.patch("chime_timers.functions.settle_all", looked.append):
+            with Queue(QueueKind.VIRTUAL) as queue:
+                timers = [queue.after(HOUR, print) for _ in range(10)]
+                ticker = queue.start(Schedule.every(1, limit=10), lambda tick: timers.pop().release())
+                queue.advance(10)
+                self.assertIs(ticker.state, chime.State.FINISHED)
+        self.assertEqual((timers, looked), ([], []))
 
     def test_a_restart_takes_the_function_back(self):
         verbs = (lambda timer: timer.restart_after(5), lambda timer: timer.activate(), lambda timer: timer.restart(),

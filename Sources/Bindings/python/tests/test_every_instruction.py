@@ -132,7 +132,7 @@ class EveryInstruction(WatchedTest):
                     after(*made)
                     for one in made:
                         if isinstance(one, Queue):
-                            self.assertEqual(one._waiting, [])
+                            self.assertEqual(one._waiting, set())
                             self.ends(one)
                     del made
                     one = None
