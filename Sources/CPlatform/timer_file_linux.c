@@ -5,6 +5,7 @@
 #include "timer_file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,21 @@ void chime_timer_file_set(int file, int32_t clock, int64_t time) {
     spec.it_value.tv_nsec = time % 1000000000;
   }
   timerfd_settime(file, TFD_TIMER_ABSTIME, &spec, 0);
+}
+
+bool chime_timer_file_is_set(int file, int32_t clock, int64_t time) {
+  enum { SKEW = 10000000 }; /* of the clock, as tests have it */
+  struct itimerspec left = {{0, 0}, {0, 0}};
+  struct timespec now = {0, 0};
+  int error = errno;
+  clock_gettime(clock, &now);
+  bool is_set = timerfd_gettime(file, &left) != 0 || poll(&(struct pollfd){file, POLLIN, 0}, 1, 0) != 0;
+  if (left.it_value.tv_sec > 0 || left.it_value.tv_nsec > 0) {
+    int64_t end = (now.tv_sec + left.it_value.tv_sec) * 1000000000 + now.tv_nsec + left.it_value.tv_nsec;
+    is_set = is_set || time > INT64_MAX - SKEW || end <= time + SKEW;
+  }
+  errno = error;
+  return is_set;
 }
 
 int chime_wall_timer_file_make(void) { return chime_timer_file_make(CLOCK_REALTIME); }

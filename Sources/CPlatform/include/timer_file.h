@@ -5,6 +5,7 @@
 #ifndef CHIME_TIMER_FILE_H
 #define CHIME_TIMER_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
@@ -15,6 +16,9 @@ int chime_timer_file_make(int32_t clock);
 /* Sets it for a time on its clock, INT64_MAX for never; a time in the past makes it readable at once. One system call and
    nothing else: async-signal-safe. clock: the one that it was made for. */
 void chime_timer_file_set(int file, int32_t clock, int64_t time);
+
+/* For the checked build: whether it is set for that time or earlier, or is readable. On Linux only: true elsewhere. */
+bool chime_timer_file_is_set(int file, int32_t clock, int64_t time);
 
 /* One that a step of the wall clock makes readable, too; closed by chime_own_file_close. It is set for a time on the
    monotonic clock, with how far the wall clock is ahead of that: INT64_MAX for never by chime_timer_file_set. */

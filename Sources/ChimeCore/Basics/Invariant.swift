@@ -1,5 +1,16 @@
 internal import CPlatform
 
+/// Whether what the code relies on is checked as it runs: in debug builds, which the tests of this package are, and with the
+/// flag CHIME_CHECKS in others (`make -C Sources TARGET=checked`).
+@inline(__always)
+var invariantsAreChecked: Bool {
+  #if DEBUG || CHIME_CHECKS
+    true
+  #else
+    false
+  #endif
+}
+
 /// Ends the process because Chime itself is wrong: never for anything a caller can do.
 /// - Parameters:
 ///   - what: what does not hold.

@@ -33,6 +33,7 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
     let isCurrent = set(control.hostFile, time ?? .max)
     // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Protocols.md).
     if !isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
+    if !control.isWall { TimerFile.checkThatIsSet(control.hostFile, time ?? .max, clock: control.clockNumber) }
   }
 
   /// Sets the descriptor, on the wall clock so that a step makes it readable, too. False if the clock was stepped since

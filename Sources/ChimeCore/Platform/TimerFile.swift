@@ -27,6 +27,21 @@ enum TimerFile {
     chime_timer_file_set(file, clock, time)
   }
 
+  /// Checks that the system has it set for a time on its clock, or earlier, as a driver believes.
+  @inline(__always)
+  static func checkThatIsSet(_ file: Int32, _ time: Int64, clock: Int32 = chime_monotonic_clock()) {
+    guard invariantsAreChecked, time != .max else { return }
+    let isSet = withoutCancellation {
+      // Between its time and the system's interrupt neither shows.
+      for _ in 0..<1000 {
+        if chime_timer_file_is_set(file, clock, time) { return true }
+        chime_rest(1000)
+      }
+      return false
+    }
+    if !isSet { invariantFailure("a timer that a driver believes to be set", time) }
+  }
+
   /// Makes it readable, and leaves `errno` as it is. Async-signal-safe.
   static func wake(_ file: Int32) {
     let saved = Errno.current

@@ -57,7 +57,7 @@ package enum Pool: ProcessState {
     state.reinitialize(PoolState())
     listeners.reinitialize()
     isWanted.store(false, ordering: .relaxed)
-    forgetInPoller()
+    inPoller.store(0, ordering: .relaxed)
   }
 
   // MARK: Items
@@ -192,17 +192,13 @@ package enum Pool: ProcessState {
 }
 
 extension Pool {
-  #if DEBUG || CHIME_CHECKS
-    /// Threads that are inside their wait, for a check.
-    static let inPoller = Atomic<Int>(0)
-    fileprivate static func noteInPoller(_ count: Int) { inPoller.add(count, ordering: .sequentiallyConsistent) }
-    fileprivate static func forgetInPoller() { inPoller.store(0, ordering: .relaxed) }
-  #else
-    @inline(__always)
-    fileprivate static func noteInPoller(_ count: Int) {}
-    @inline(__always)
-    fileprivate static func forgetInPoller() {}
-  #endif
+  /// Threads that are inside their wait, for a check.
+  static let inPoller = Atomic<Int>(0)
+
+  @inline(__always)
+  private static func noteInPoller(_ count: Int) {
+    if invariantsAreChecked { inPoller.add(count, ordering: .sequentiallyConsistent) }
+  }
 }
 
 extension QualityOfService {

@@ -315,49 +315,42 @@ struct PoolState {
   }
 }
 
-#if DEBUG || CHIME_CHECKS
+// MARK: Checks
 
-  extension PoolState {
-    /// With the lock about to be released: what is ready or wanted at a time has a thread that looks after it, or the
-    /// system refuses one.
-    fileprivate func checkThatSomebodyLooks(_ now: Int64) {
-      // An item that has a turn is looked after at its end.
-      let time = heap.earliest { $0.state != .running }
-      if ready.isEmpty, time == .max { return }
-      if noneCanWait {
-        if threads < Pool.mostThreads, refusedUntil == nil {
-          invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
-        }
-      } else if born == 0, spinning == 0, !isRung {
-        let due = max(ready.isEmpty ? time : min(time, lastEnd + Patience.readyItem), now + Patience.turnThatBegins)
-        // As long as a skewed clock may need.
-        if min(timerTime, keeperTime) > due.saturatingAdd(10 * Patience.slice) {
-          invariantFailure("the pool's threads sleep longer than they may", due, min(timerTime, keeperTime))
-        }
+extension PoolState {
+  /// With the lock about to be released: what is ready or wanted at a time has a thread that looks after it, or the
+  /// system refuses one.
+  @inline(__always)
+  fileprivate func checkThatSomebodyLooks(_ now: Int64) {
+    guard invariantsAreChecked else { return }
+    // An item that has a turn is looked after at its end.
+    let time = heap.earliest { $0.state != .running }
+    if ready.isEmpty, time == .max { return }
+    if noneCanWait {
+      if threads < Pool.mostThreads, refusedUntil == nil {
+        invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
       }
-    }
-
-    /// A thread is about to rely on the poller's time: the system has it, too, or another thread is on its way here that
-    /// was woken by it.
-    fileprivate mutating func checkThatTimeIsSet() {
-      for _ in 0..<1000 {
-        if unsafe chime_poller_is_set(&poller) || idle - 1 > Pool.inPoller.load(ordering: .sequentiallyConsistent) {
-          return
-        }
-        // A thread that comes out of its wait has not said so yet.
-        chime_rest(1000)
+    } else if born == 0, spinning == 0, !isRung {
+      let due = max(ready.isEmpty ? time : min(time, lastEnd + Patience.readyItem), now + Patience.turnThatBegins)
+      // As long as a skewed clock may need.
+      if min(timerTime, keeperTime) > due.saturatingAdd(10 * Patience.slice) {
+        invariantFailure("the pool's threads sleep longer than they may", due, min(timerTime, keeperTime))
       }
-      invariantFailure("the pool's timer is not set", timerTime)
     }
   }
 
-#else
-
-  extension PoolState {
-    @inline(__always)
-    fileprivate func checkThatSomebodyLooks(_ now: Int64) {}
-    @inline(__always)
-    fileprivate mutating func checkThatTimeIsSet() {}
+  /// A thread is about to rely on the poller's time: the system has it, too, or another thread is on its way here that
+  /// was woken by it.
+  @inline(__always)
+  fileprivate mutating func checkThatTimeIsSet() {
+    guard invariantsAreChecked else { return }
+    for _ in 0..<1000 {
+      if unsafe chime_poller_is_set(&poller) || idle - 1 > Pool.inPoller.load(ordering: .sequentiallyConsistent) {
+        return
+      }
+      // A thread that comes out of its wait has not said so yet.
+      chime_rest(1000)
+    }
+    invariantFailure("the pool's timer is not set", timerTime)
   }
-
-#endif
+}

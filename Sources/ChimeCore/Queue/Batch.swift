@@ -78,6 +78,7 @@ struct Batch {
     }
     others.removeAll()
     if ready.count > 1 { ready.sortByTurn(&sorting) }
+    checkOrder(at: now)
   }
 
   /// The next turn, in order.
@@ -111,6 +112,42 @@ struct Batch {
     for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
     pendingCallbacks.removeAll()
     endSlice()
+  }
+
+  // MARK: Checks
+
+  /// What was collected is due, in order, and nothing of it has a position left.
+  @inline(__always)
+  private func checkOrder(at now: Int64) {
+    guard invariantsAreChecked else { return }
+    for i in ready.indices {
+      let item = ready[i]
+      if i > 0, ReadyItem.precedes(item, ready[i - 1]) {
+        invariantFailure("a batch out of order", ready[i - 1].deadline, item.deadline)
+      }
+      if item.deadline > now, item.turn == .due || item.turn == .callback {
+        invariantFailure("a turn that is not due", item.deadline, now)
+      }
+    }
+  }
+
+  /// At the end of a pass that has delivered its batch.
+  func checkThatItIsEmpty() {
+    if ready.count + due.count + others.count > 0 {
+      invariantFailure("a pass left what it collected", Int64(due.count), Int64(others.count))
+    }
+  }
+
+  /// A due timer that has had its turn has ticked, has it again, or was changed by a callback: otherwise its tick would come
+  /// after those with later deadlines.
+  /// - Parameter before: its generation and sequence, when the turn came.
+  func checkThatTurnWasUsed(_ item: ReadyItem, _ before: (UInt64, UInt32), at now: Int64) {
+    let slot = Slab.slot(item.slot)
+    // The end of time never comes.
+    guard item.turn == .due, item.deadline < .max, slot.isStillDue(item.deadline, item.startOrder, at: now),
+      (slot.wordInOrder.generation, slot.sequence) == before, !contains(slot)
+    else { return }
+    invariantFailure("a due timer that had its turn did not tick", Int64(slot.index), item.deadline)
   }
 
   // MARK: Its room

@@ -141,8 +141,10 @@ extension QueueCore {
       }
       if handOver == nil {
         let now = control.now
+        let before = invariantsAreChecked ? (slot.wordInOrder.generation, slot.sequence) : nil
         deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
+        if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
         if now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Protocols.md.)

@@ -131,6 +131,7 @@ extension Loop {
       state.fileTime = time
       TimerFile.set(state.file, time)
     }
+    TimerFile.checkThatIsSet(state.file, time)
     state.isWaiting = true
     return .wait(state.file)
   }

@@ -160,6 +160,14 @@ extension QueueControlBlock {
     }
   }
 
+  /// Visits every slot of one chunk; `number` may be larger than there are.
+  func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
+    let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
+    guard let chunk else { return }
+    let first = UInt32(chunk * Slab.slotsPerChunk)
+    for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
+  }
+
   /// The next chunk that has a slot outside the list of free ones.
   private func usedChunk(from next: inout Int) -> Int? {
     unsafe storage.pointee.slots.withLock { store in

@@ -17,9 +17,11 @@ extension TimerSlot {
   /// only, and by tests.
   @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
-    unsafe record.pointee.word.compareExchange(
+    let isSwapped = unsafe record.pointee.word.compareExchange(
       expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
     ).exchanged
+    if isSwapped { checkLife(expected, new) }
+    return isSwapped
   }
 
   /// Swaps the word for what `next` makes of it, again if it has changed meanwhile. Gives the word that the new one took
@@ -220,12 +222,16 @@ extension TimerSlot {
 
   /// Sets one flag; false if it was set.
   func set(_ flag: UInt64) -> Bool {
-    unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
+    let old = unsafe TimerWord(record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue)
+    checkLife(old, old.setting(flag))
+    return old.bits & flag == 0
   }
 
   /// Clears flags; the word as it was before.
   @inline(__always)
   func clear(_ flags: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
+    let old = unsafe TimerWord(record.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
+    checkLife(old, old.clearing(flags))
+    return old
   }
 }

@@ -90,6 +90,7 @@ struct Wheel: ~Copyable {
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: CompactDuration) {
     move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
     if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }
+    checkPlacement(of: slot)
   }
 
   /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
@@ -184,6 +185,7 @@ struct Wheel: ~Copyable {
     page[page.count] = entry
     page.count += 1
     entryCount += 1
+    checkEntry(entry, tick, in: bucket)
     if isFirst {
       fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
     } else if let known = fronts[level], known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
@@ -233,6 +235,7 @@ struct Wheel: ~Copyable {
       }
     }
     base = target
+    checkAdvance(due)
     // One fence for all of them (P2, Protocols.md); a fence each would keep their cache misses from overlapping.
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
@@ -310,6 +313,7 @@ struct Wheel: ~Copyable {
     head.next = freePages
     freePages = head
     if heads[bucket] == nil { markEmpty(bucket) }
+    checkBitmaps(bucket)
   }
 
   @inline(__always)
@@ -409,6 +413,102 @@ struct Wheel: ~Copyable {
         invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount))
       }
       freshPages = (region, 0)
+    }
+  }
+}
+
+// MARK: Checks
+
+extension Wheel {
+  /// The tick at which a timer with that deadline is placed at the latest.
+  func latestTick(due: Int64, _ slot: TimerSlot) -> UInt64 { tick(deadline: due, leeway: slot.leeway) }
+
+  /// After an insertion: the bucket is that of the tick, and the bitmaps know of it.
+  @inline(__always)
+  private func checkEntry(_ entry: WheelEntry, _ tick: UInt64, in bucket: Int) {
+    guard invariantsAreChecked else { return }
+    let start = start(of: bucket)
+    if tick < base || (tick ^ start) >> UInt64(6 * (bucket / 64)) != 0
+      || bucket / 64 <= 5 && self.tick(of: entry, in: bucket, start) != tick
+    {
+      invariantFailure("an entry in a bucket that is not its tick's", Int64(tick), Int64(bucket))
+    }
+    checkBitmaps(bucket)
+  }
+
+  /// After an insertion or a removal.
+  @inline(__always)
+  private func checkBitmaps(_ bucket: Int) {
+    guard invariantsAreChecked else { return }
+    let level = bucket / 64
+    let count = heads[bucket]?.count
+    if (count != nil) != (occupied[level] >> UInt64(bucket % 64) & 1 != 0)
+      || (occupied[level] != 0) != (levelsInUse >> UInt64(level) & 1 != 0)
+      || !(1...WheelPage.capacity).contains(count ?? 1)
+    {
+      invariantFailure("a bucket beside its bitmaps", Int64(bucket), Int64(count ?? 0))
+    }
+  }
+
+  /// After a placement: the timer, if no other thread has changed it meanwhile, is where its deadline asks for, or before.
+  @inline(__always)
+  private func checkPlacement(of slot: TimerSlot) {
+    guard invariantsAreChecked else { return }
+    if placedCount < 0 || entryCount < placedCount {
+      invariantFailure("fewer entries than positions", Int64(entryCount), Int64(placedCount))
+    }
+    let word = slot.wordInOrder
+    guard word.isRunning, !word.hasWriter, !word.isInInbox, let asked = tick(of: slot, word) else { return }
+    let position = Slab.position(of: slot.index).tick
+    if slot.wordInOrder == word, position ?? .max > asked {
+      invariantFailure("a timer that is not placed in time", Int64(clamping: position ?? .max), Int64(asked))
+    }
+  }
+
+  /// After an advance: nothing is left that was to come, and what has come has no position. Now and then the whole wheel.
+  @inline(__always)
+  private func checkAdvance(_ due: PassList<UInt32>) {
+    guard invariantsAreChecked else { return }
+    if let bucket = firstBucket(), start(of: bucket) <= base {
+      invariantFailure("an entry that was to come", Int64(bucket), Int64(base))
+    }
+    for i in due.indices where Slab.position(of: due[i]).tick != nil {
+      invariantFailure("a position of a timer that has come", Int64(due[i]))
+    }
+    // By the lowest digits of a number that differs from pass to pass.
+    if (base &* 0x9E37_79B9_7F4A_7C15) >> 59 == 0, entryCount <= 4096 { checkAll() }
+  }
+
+  /// Every entry lies in the bucket of its tick, and every position has one.
+  @inline(never)
+  private func checkAll() {
+    var entries = 0, placed = 0
+    func forEachEntry(_ body: (WheelEntry, Int) -> Void) {
+      for bucket in 0..<WheelTicks.buckets {
+        var page = heads[bucket]
+        while let current = page {
+          for i in 0..<current.count { body(current[i], bucket) }
+          page = current.next
+          if let page, page.count != WheelPage.capacity {
+            invariantFailure("a page behind the first that is not full", Int64(bucket), Int64(page.count))
+          }
+        }
+        checkBitmaps(bucket)
+      }
+    }
+    forEachEntry { entry, bucket in
+      entries += 1
+      let position = Slab.position(of: entry.slot)
+      guard let tick = tick(ofValid: entry, in: bucket, start(of: bucket)), !position.isMarked else { return }
+      if self.bucket(of: tick) != bucket {
+        invariantFailure("an entry in a bucket that is not its tick's", Int64(tick), Int64(bucket))
+      }
+      placed += 1
+      position.isMarked = true
+    }
+    forEachEntry { entry, _ in Slab.position(of: entry.slot).isMarked = false }
+    if entries != entryCount || placed != placedCount {
+      invariantFailure("miscounted entries or positions", Int64(entries - entryCount), Int64(placed - placedCount))
     }
   }
 }

@@ -77,6 +77,7 @@ final class WheelBench {
 
   /// As `TimerRef.cancel` does: one swap of the word, and the wheel is not told.
   func cancel(_ number: Int) {
+    guard rows[number].isRunning else { return }
     let slot = rows[number].slot
     _ = slot.swap(slot.word, for: slot.word.with(.cancelled).withoutPostponement)
     rows[number].isRunning = false

@@ -151,6 +151,8 @@ import Testing
   /// its bucket: what is read of it at one moment is not so at the next. True once `isWrong` holds of the front.
   private func becomesWrong(_ bench: WheelBench, _ isWrong: (_ front: Int64?) -> Bool) -> Bool {
     let slot = bench.rows[0].slot
+    // As whoever moves a timer to before its position leaves it.
+    _ = slot.set(TimerWord.inboxBit)
     let over = Counter()
     let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     DispatchQueue.global().async {
@@ -165,6 +167,7 @@ import Testing
     defer {
       over.add()
       ended.wait()
+      _ = slot.clear(TimerWord.inboxBit)
     }
     return (0..<100_000).contains { _ in
       bench.wheel.place(slot, deadline: Self.inside, leeway: CompactDuration(0))
