@@ -74,6 +74,14 @@ extension Scenario {
       world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
+    Scenario("a queue made beside handlers that stay") { world in
+      let queues = (0..<2).map { _ in world.queue(.serial) }
+      let last = stay(on: queues[...], world)
+      world.thread("maker") {
+        world.sleep(until: Scheduler.start + millisecond)
+        world.timer(world.queue(.serial), after: 10, finalizer: false) { _ in last.signal() }
+      }
+    },
     Scenario("the only thread waits for a queue that another wants, too") { world in
       Seam.threadsLeft = 1
       let queues = (0..<2).map { _ in world.queue(.serial) }
@@ -100,8 +108,8 @@ extension Scenario {
       world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       let timer = world.timer(queues[3], after: nil, finalizer: false)
       world.thread("giver") {
-        while Seam.threadsRefused < Patience.triesForThread { world.sleep(until: world.scheduler.clock + second) }
-        world.sleep(until: world.scheduler.clock + second)
+        // However often the system was asked before, nobody asks any more.
+        world.sleep(until: Scheduler.start + 2 * Int64(Patience.triesForThread) * millisecond)
         Seam.threadsLeft = 8
         world.call("activate", on: timer) { $0.activate(Schedule(first: 0)) }
       }

@@ -16,7 +16,6 @@ package func resetSimulatedPoller() {
   Simulated.isRung = false
   Simulated.time = .max
   Seam.threadsLeft = .max
-  Seam.threadsRefused = 0
 }
 
 func chime_poller_open(_ poller: UnsafeMutablePointer<chime_poller>) -> Bool {

@@ -47,10 +47,7 @@ func chime_thread_create(
   _ argument: UnsafeMutableRawPointer!
 ) -> CInt {
   let argument = unsafe argument
-  if Seam.threadsLeft == 0 {
-    Seam.threadsRefused += 1
-    return EAGAIN
-  }
+  if Seam.threadsLeft == 0 { return EAGAIN }
   Seam.threadsLeft -= 1
   unsafe Seam.scheduler.start { unsafe _ = body(argument) }
   return 0

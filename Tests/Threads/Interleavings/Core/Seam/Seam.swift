@@ -57,7 +57,6 @@ package enum Seam {
 
   /// How many more threads the system grants.
   package nonisolated(unsafe) static var threadsLeft = Int.max
-  package nonisolated(unsafe) static var threadsRefused = 0
 
   @inline(__always)
   private static func isOfSlot(_ file: StaticString) -> Bool {
