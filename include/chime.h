@@ -364,7 +364,7 @@ typedef struct chime_queue_options {
   chime_qos qos;                       /* serial and concurrent queues: whose turn comes first. A lower class waits
                                        longer, by a tenth of a second at most, and never for ever; the threads all
                                        run at one nice value. Dispatch queues: the class of the dispatch queue */
-  chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
+  chime_clock clock;                   /* MONOTONIC, WALL or, except on libdispatch, BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
   uint64_t timer_limit;                /* the most that chime_queue_stats.timers may be, values that expire included; 0:
                                           as many as memory and ids allow */
@@ -518,7 +518,8 @@ CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME
  * Runs what is due, on the calling thread.
  *
  * @param max    how many ticks and functions to run at most; 0: all that are due when the call begins. If some are left,
- *               the descriptor stays readable. The last callbacks of released timers are not counted
+ *               such as a second callback of one timer beside its tick, the descriptor stays readable. The last
+ *               callbacks of released timers are not counted
  * @param count  receives how many ran; may be NULL
  * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run
  *         a finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN:

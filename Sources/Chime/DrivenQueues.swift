@@ -74,11 +74,11 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - label: for debuggers; its first 15 bytes name the thread.
-  ///   - clock: monotonic or wall.
+  ///   - clock: monotonic, boottime or wall.
   ///   - realtimePriority: 1 to 99 under SCHED_FIFO; `nil` for the usual scheduling.
   ///   - processors: one bit for each processor that the thread may run on, one or more; `nil` for any.
   /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority or processors that do
-  ///   not exist, `unsupported` for boottime; `limit`, `noMemory`, `resource`.
+  ///   not exist; `limit`, `noMemory`, `resource`.
   public init(
     label: String = "", clock: TimerInstant.Timeline = .monotonic, realtimePriority: Int? = nil,
     processors: UInt64? = nil

@@ -25,8 +25,8 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - qos: decides which queues have their turn first.
-  ///   - clock: monotonic or wall.
-  /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
+  ///   - clock: monotonic, boottime or wall.
+  /// - Throws: `limit`, `noMemory`, `resource`.
   public init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {

@@ -18,8 +18,8 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - qos: of the threads behind it.
-  ///   - clock: monotonic or wall.
-  /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
+  ///   - clock: monotonic, boottime or wall.
+  /// - Throws: `limit`, `noMemory`, `resource`.
   public convenience init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {

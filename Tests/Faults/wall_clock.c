@@ -1,8 +1,8 @@
 /*
- * wall_clock.c - the wall clock is stepped, both ways; and what watches for steps goes with the last queue.
+ * wall_clock.c - the wall clock is stepped, both ways; the system sleeps; and what watches for steps goes with the last queue.
  *
  * The machine's clock is not touched: this program's clock_gettime stands before libc's, for the library too, and moves
- * CLOCK_REALTIME by what `step` says; what the kernel would do at a step, make a timerfd with TFD_TIMER_CANCEL_ON_SET
+ * CLOCK_REALTIME by what `step` says, CLOCK_BOOTTIME by what `asleep` says; what the kernel would do at a step, make a timerfd with TFD_TIMER_CANCEL_ON_SET
  * readable, `step` does to the descriptors that the library has set like that. Everything behind it is the real path. Not
  * covered is the kernel's own part.
  */
@@ -15,7 +15,7 @@
 
 enum { MOST_FILES = 64 };
 
-static int64_t offset_ns;
+static int64_t offset_ns, asleep_ns;
 static int watches[MOST_FILES]; /* whether a step makes the descriptor readable */
 static int none_left;           /* threads */
 
@@ -26,8 +26,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   int result;
   if (next_gettime == NULL) *(void **)(void *)&next_gettime = fault_next("clock_gettime");
   result = next_gettime(clock, time);
-  if (result == 0 && clock == CLOCK_REALTIME) {
-    int64_t now = (int64_t)time->tv_sec * CHIME_SECOND + time->tv_nsec + __atomic_load_n(&offset_ns, __ATOMIC_SEQ_CST);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)) {
+    const int64_t *ahead = clock == CLOCK_REALTIME ? &offset_ns : &asleep_ns;
+    int64_t now = (int64_t)time->tv_sec * CHIME_SECOND + time->tv_nsec + __atomic_load_n(ahead, __ATOMIC_SEQ_CST);
     time->tv_sec = (time_t)(now / CHIME_SECOND);
     time->tv_nsec = (long)(now % CHIME_SECOND);
   }
@@ -57,6 +58,13 @@ static void step(int64_t by_ns) {
   }
 }
 
+/* The system has slept: the monotonic clock has not gone on, the others have. */
+static void sleep_for(int64_t duration_ns) {
+  __atomic_add_fetch(&asleep_ns, duration_ns, __ATOMIC_SEQ_CST);
+  step(duration_ns);
+}
+
+static const chime_queue_options boottime = {.size = sizeof boottime, .clock = CHIME_CLOCK_BOOTTIME};
 static const chime_queue_options wall = {.size = sizeof wall, .clock = CHIME_CLOCK_WALL};
 
 static int64_t wall_ns(void) {
@@ -165,6 +173,34 @@ CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
   EXPECT_BETWEEN(repeating.last.sequence + repeating.last.missed, 6, (monotonic_ns() - begun) / PERIOD + 1);
 }
 
+static int64_t boottime_ns(void) {
+  int64_t now = 0;
+  EXPECT_OK(chime_now(CHIME_CLOCK_BOOTTIME, &now));
+  return now;
+}
+
+/* Boottime goes on in sleep, for deadlines, delays and intervals. (Host-driven queues have the kernel's own timer for it.) */
+CASES(a_sleep_is_counted_by_boottime, where, SERIAL, RUN_LOOP) {
+  if (where == DISPATCH) fault_skip("no boottime there");
+  chime_queue_t queue = place_queue(where, &boottime);
+  start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, boottime_ns() + CHIME_HOUR, 0);
+  start(queue, &by_delay, 0, CHIME_HOUR, 0);
+  start(queue, &repeating, 0, 10 * CHIME_MINUTE, 10 * CHIME_MINUTE);
+  let_others_tick();
+  EXPECT_EQ(load(&by_deadline.count), 0);
+  sleep_for(CHIME_HOUR + CHIME_MINUTE);
+  EXPECT(await(&by_deadline.count, 1));
+  EXPECT(await(&by_delay.count, 1));
+  EXPECT(await(&repeating.count, 1));
+  EXPECT_EQ(repeating.last.missed, 5);
+  start(queue, &by_delay, 0, 20 * CHIME_MILLISECOND, 0);
+  EXPECT(await(&by_delay.count, 2));
+  sleep_for(9 * CHIME_MINUTE);
+  EXPECT(await(&repeating.count, 2));
+  EXPECT_EQ(repeating.last.missed, 0);
+  place_end(where, queue);
+}
+
 static void *step_soon(void *by_ns) {
   sleep_ns(50 * CHIME_MILLISECOND);
   step(*(int64_t *)by_ns);
@@ -216,6 +252,10 @@ static void expect_nothing_stays(int where, const chime_queue_options *options) 
 /* Threads and descriptors are those of before the first queue; and all begins again with the next. */
 CASES(nothing_stays_after_the_last_queue, where, SERIAL, HOST) { expect_nothing_stays(where, NULL); }
 CASES(nothing_stays_after_the_last_queue_on_the_wall_clock, where, SERIAL, HOST) { expect_nothing_stays(where, &wall); }
+CASES(nothing_stays_after_the_last_queue_on_boottime, where, SERIAL, HOST) {
+  if (where == DISPATCH) fault_skip("no boottime there");
+  expect_nothing_stays(where, &boottime);
+}
 
 /* A host-driven queue begins no thread, and is made where none can be had; its own descriptor notices steps. */
 CASE(a_host_driven_queue_has_no_thread) {

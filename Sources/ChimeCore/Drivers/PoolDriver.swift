@@ -2,12 +2,14 @@ import Synchronization
 
 /// Wakes a queue that lives on the threads of the pool: its passes are the turns of one item.
 final class PoolDriver: QueueDriver {
+  private let control: QueueControlBlock
   private let item: PoolItem
   private let isConcurrent: Bool
   /// Whose turns the queue shares; `nil` if they are its own.
   private let work: PoolWork?
 
   init(_ core: QueueCore, _ qos: QualityOfService, isConcurrent: Bool) {
+    control = core.control
     self.isConcurrent = isConcurrent
     work = nil
     item = PoolItem(qos)
@@ -16,13 +18,14 @@ final class PoolDriver: QueueDriver {
   }
 
   init(_ core: QueueCore, sharing work: PoolWork) {
+    control = core.control
     isConcurrent = false
     self.work = work
     item = work.item
     work.share { core.pass() }
   }
 
-  func arm(at time: Int64?) { item.arm(at: time ?? .max) }
+  func arm(at time: Int64?) { item.arm(at: control.monotonicTime(time ?? .max)) }
 
   func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
@@ -61,7 +64,6 @@ extension QueueCore {
   /// A serial queue whose handlers exclude other work of the host's.
   package static func makeSerial(_ options: QueueOptions, sharing work: PoolWork) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    guard options.clock != .boottime else { return .failure(.noBootTime) }
     ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
     return make(options) { PoolDriver($0, sharing: work) }
   }
@@ -69,7 +71,6 @@ extension QueueCore {
   /// A queue on Chime's own threads.
   static func makeOnPool(_ options: QueueOptions, isConcurrent: Bool) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    guard options.clock != .boottime else { return .failure(.noBootTime) }
     let status = Pool.prepare()
     if status != .ok { return .failure(status) }
     let made = make(options, handOver: isConcurrent ? PoolQueue(options.qos) : nil) {

@@ -56,7 +56,7 @@ import Synchronization
     thread.store(ThreadNumber.current, ordering: .relaxed)
     while true {
       let ended = condition.withLock {
-        while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: armed) }
+        while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: core.control.monotonicTime(armed)) }
         isWoken = false
         // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
         armed = .max
@@ -103,7 +103,6 @@ extension QueueCore {
   /// A queue on a thread of its own.
   package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    if options.clock == .boottime { return .failure(.noBootTime) }
     let driver = PreciseDriver()
     let status = driver.start(options)
     if status != .ok { return .failure(refusal(status, options.realtimePriority)) }

@@ -62,8 +62,8 @@ extension QueueCore {
       TraceFile.beginIfWanted()
     }
     return QueueControlBlocks.acquire(limited: options.timerLimit > 0).flatMap { control, id in
-      // A descriptor of the host's tells of steps itself.
-      let noticesSteps = isWall && !runsInCalls
+      // A descriptor of the host's tells of steps, or counts sleep, itself.
+      let noticesSteps = !isVirtual && !runsInCalls && options.clock != .monotonic
       var status = noticesSteps ? WallClock.add(id) : .ok
       // The wheel's buckets are more than a small object.
       if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }

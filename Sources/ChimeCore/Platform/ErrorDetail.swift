@@ -56,7 +56,7 @@ extension Status {
   }
   @inline(never)
   static var noBootTime: Status {
-    Status.unsupported.because("options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")
+    Status.unsupported.because("options.clock is CHIME_CLOCK_BOOTTIME, which queues on libdispatch do not offer")
   }
   @inline(never)
   static var mainQueueRuns: Status {

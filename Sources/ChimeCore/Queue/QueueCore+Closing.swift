@@ -131,7 +131,7 @@ extension QueueCore {
     if let room = batch.leaveRoom() { control.leaveRoom(room) }
     driver.close()
     handOver?.close()
-    if control.isWall, !control.runsInCalls { WallClock.remove(id) }
+    if control.isWall || control.isBoottime, !control.runsInCalls { WallClock.remove(id) }
     control.queue = nil
     control.waitForPins()
     QueueControlBlocks.release(control, id: id)

@@ -35,9 +35,9 @@ package enum WallClock: ProcessState {
 
   private static let watched = Locked(Watch())
 
-  /// Tells a queue on the wall clock, which has no descriptor of its own, of steps until it ends; a thread of the pool
-  /// hears of them. Answers resource without
-  /// a descriptor or a thread, noMemory, forked in a child.
+  /// Tells a queue on the wall clock, or on boottime, that has no descriptor of its own, of steps until it ends; a thread of
+  /// the pool hears of them. When the system wakes from sleep, the wall clock steps, too, and boottime has gone on while what
+  /// the queue waits by has not. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func add(_ queue: UInt64) -> Status {
     watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }

@@ -2,13 +2,12 @@ import Synchronization
 
 /// Modes, and the queues in them.
 extension Loop {
-  /// Makes a queue on the loop and gives its id: invalidHandle if the loop's thread has ended, unsupported for a clock
-  /// other than the monotonic and the wall clock; limit, noMemory, resource.
+  /// Makes a queue on the loop and gives its id: invalidHandle if the loop's thread has ended; limit, noMemory,
+  /// resource.
   package func makeQueue(
     in modes: LoopModes, _ options: QueueOptions, isMainQueue: Bool = false
   ) -> Result<UInt64, Status> {
     guard !hasEnded else { return .failure(hasEndedStatus) }
-    guard options.clock != .boottime else { return .failure(.noBootTime) }
     var indices: [Int] = []
     let isThereRoom = state.withLock { state in
       for mode in modes.all {

@@ -50,7 +50,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func arm(at time: Int64?) {
     // On the loop's thread, which looks at the time before it waits.
-    loop.state.withLock { _ in armed = time ?? .max }
+    let time = core?.control.monotonicTime(time ?? .max) ?? .max
+    loop.state.withLock { _ in armed = time }
   }
 
   func wake(_ core: QueueCore) {

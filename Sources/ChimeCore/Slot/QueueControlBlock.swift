@@ -200,6 +200,15 @@ struct SlotStore {
     isVirtual ? virtualNow : Clock.time(of: clockNumber)
   }
 
+  var isBoottime: Bool { clockNumber == chime_boottime_clock() }
+
+  /// A time of the queue as one of the monotonic clock, for those who wait by that; not earlier. True until the system
+  /// sleeps, after which the queue makes a pass (`WallClock`).
+  func monotonicTime(_ time: Int64) -> Int64 {
+    if time == .max || !isBoottime { return time }
+    return time.saturatingSubtract(now).saturatingAdd(Clock.monotonic.now)
+  }
+
   /// The time at which a delay from now is over.
   @inline(never)
   func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }

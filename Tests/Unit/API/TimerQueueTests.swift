@@ -141,8 +141,6 @@ import Testing
       try TriggeredAction(.debounce(.seconds(1), atMost: .zero), on: queue) {}
     }
     #expect(queue.statistics?.timers == 1)
-    let unsupported = #expect(throws: ChimeError.unsupported) { try TimerQueue(clock: .boottime) }
-    #expect(unsupported?.description == "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")
   }
 
   @Test func whatIsPrintedSaysWhatAPersonWantsToKnow() throws {
