@@ -98,6 +98,8 @@ static napi_value member(napi_env env, napi_value object, const char *name, napi
 
 /* ---- Callbacks ---- */
 
+static chime_status end(queue *old);
+
 static void let_go(queue *of) {
   if (--of->holders == 0) free(of);
 }
@@ -127,7 +129,12 @@ static void call(queue *of, size_t count, const napi_value *arguments) {
   if (function == NULL || napi_get_global(env, &receiver) != napi_ok) return;
   status = of->is_watched ? napi_make_callback(env, NULL, receiver, function, count, arguments, NULL)
                           : napi_call_function(env, receiver, function, count, arguments, NULL);
-  if (status == napi_ok || napi_is_exception_pending(env, &pending) != napi_ok || !pending) return;
+  if (status == napi_ok) return;
+  if (napi_is_exception_pending(env, &pending) != napi_ok || !pending) {
+    /* The thread is being ended, and no JavaScript runs on it any more: advance would go on through all deadlines. */
+    if (!of->is_watched) end(of);
+    return;
+  }
   if (napi_get_and_clear_last_exception(env, &exception) != napi_ok) return;
   if (of->is_watched) napi_fatal_exception(env, exception); /* to process.on('uncaughtException'), or the end */
   else keep(of, exception);

@@ -5,7 +5,8 @@
 // Node's loop stays. At rest nothing here refers to a timer: it, its handler and what that refers to can go together.
 
 const { AsyncResource } = require('node:async_hooks');
-const { inspect } = require('node:util');
+const { setImmediate } = require('node:timers'); // whatever fakes time later
+const { inspect, types } = require('node:util');
 const native = load();
 
 function load() {
@@ -73,7 +74,7 @@ function nanoseconds(value, name, least = 0) {
 
 /** A point on a queue's clock; a Date is one of the wall clock. */
 function deadline(value, name, clock) {
-  if (!(value instanceof Date)) return nanoseconds(value, name, -Infinity);
+  if (!types.isDate(value)) return nanoseconds(value, name, -Infinity);
   if (clock !== Clock.WALL) refuse(`${name} is a Date, and the queue's clock is not the wall clock: give it { clock: 'wall' }`);
   return nanoseconds(value.getTime(), name, -Infinity);
 }
@@ -570,7 +571,8 @@ class VirtualQueue extends BaseQueue {
       const ahead = nextDeadlineNs(this) - this.nowNs();
       advance(this, ahead > 0n ? ahead : 0n);
     }
-    advance(this, end - this.nowNs());
+    const left = end - this.nowNs();
+    if (left > 0n) advance(this, left); // others may have moved the clock
   }
 }
 

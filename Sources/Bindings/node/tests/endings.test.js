@@ -21,6 +21,7 @@ test('workers end while their queues are watched', async () => {
     'for (let i = 0; i < 50; i++) new chime.Queue().every(1, () => {}); queue.after(3, () => process.exit(6))': 6,
     'queue.after(1, () => queue.close())': 0,
     'queue.after(3_600_000, () => {}).unref()': 0,
+    'const v = new chime.VirtualQueue(); v.every(1, () => process.exit(8)); v.advance(Infinity)': 8,
     'queue.after(1, () => { throw new Error("mine"); }); queue.every(1, () => {})': 1,
   };
   for (const [program, code] of Object.entries(endings)) {
@@ -35,6 +36,7 @@ test('workers are terminated in handlers, between them, and before anything has 
     'queue.every(0.05, () => parentPort.postMessage(0))',
     'queue.every(1, () => { parentPort.postMessage(0); for (;;); }); queue.every(1, () => {})',
     'const v = new chime.VirtualQueue(); v.every(1, () => parentPort.postMessage(0)); for (;;) { try { v.advance(100); } catch {} }',
+    'const v = new chime.VirtualQueue(); v.every(1, () => parentPort.postMessage(0)); v.advance(Infinity)',
     'const ticks = async () => { for await (const tick of queue.ticks(0.1)) parentPort.postMessage(0); }; ticks(); ticks()',
   ];
   for (const program of programs) {

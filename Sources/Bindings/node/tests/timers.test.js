@@ -3,7 +3,7 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { AsyncLocalStorage } = require('node:async_hooks');
-const { VirtualQueue, State } = require('..');
+const { Queue, VirtualQueue, State } = require('..');
 const { failsWith } = require('./helping');
 
 test('ticks come at exactly their deadlines, in order, and say what they are', () => {
@@ -154,4 +154,29 @@ test('sleepers and loops over ticks end with their time, their signal, their lim
   await assert.rejects(last, { code: 'CHIME_ERROR_SHUT_DOWN' });
   await all[2];
   assert.deepEqual(seen, ['queue ended']);
+});
+
+test('advanceAsync ends under fake timers, and where others have moved the clock', async () => {
+  const before = globalThis.setImmediate;
+  globalThis.setImmediate = () => {};
+  try {
+    for (const move of [() => {}, (queue) => queue.advance(10), (queue) => queue.jump(10)]) {
+      const queue = new VirtualQueue();
+      let ticks = 0;
+      queue.every(2, () => ticks++);
+      const promise = queue.advanceAsync(3);
+      move(queue);
+      await promise;
+      assert.ok(ticks > 0);
+      queue.close();
+    }
+  } finally {
+    globalThis.setImmediate = before;
+  }
+});
+
+test('a Date of another realm is a Date', () => {
+  const queue = new Queue({ clock: 'wall' });
+  queue.at(require('node:vm').runInNewContext('new Date(8e15)'), () => {}).release();
+  queue.close();
 });
