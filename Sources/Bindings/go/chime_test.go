@@ -2,6 +2,7 @@ package chime
 
 import (
 	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -204,7 +205,7 @@ func TestAnErrorSaysWhatWasWrong(t *testing.T) {
 	_, err = queue.Start(Schedule{First: 10}, TimerOptions{Target: uint64(queue.ID())}, function)
 	expect(t, "a target that is none", errors.Is(err, InvalidHandle), true)
 	timer := must(queue.After(10, function, func() { gone++ }))
-	expect(t, "close", must(queue.Close()), OK)
+	expect(t, "close", must(queue.Shutdown(Forever)), OK)
 	expect(t, "gone", gone, 1)
 	_, err = timer.Suspend()
 	expect(t, "suspend", errors.Is(err, InvalidHandle), true)
@@ -225,8 +226,8 @@ func TestAProgramEndsInAnyOrder(t *testing.T) {
 	expect(t, "release", must(released.Release()), OK)
 	_, err := released.Release()
 	expect(t, "again", errors.Is(err, InvalidHandle), true)
-	expect(t, "close", must(queue.Close()), OK)
-	expect(t, "again", must(queue.Close()), Ignored)
+	expect(t, "close", must(queue.Shutdown(Forever)), OK)
+	expect(t, "again", must(queue.Shutdown(Forever)), Ignored)
 	expect(t, "ended with its queue", must(timers[1].Release()), Ignored)
 	expect(t, "the same", must(timers[2].ReleaseAndWait(Forever)), Ignored)
 	for count := 0; count < 10; count++ {
@@ -289,4 +290,23 @@ func TestAHostDrivenQueueRunsUntilItsTimersHaveFinishedOrItIsStopped(t *testing.
 	if must(queue.FD()) < 0 || must(Now(Monotonic)) <= 0 {
 		t.Fatal("no descriptor, or no time")
 	}
+}
+
+func TestATimerIsStoppedAndResetAsThoseOfTimeAre(t *testing.T) {
+	queue := must(NewQueue(Virtual, QueueOptions{}))
+	ticks := 0
+	timer := must(queue.After(time.Second, func(*Tick) { ticks++ }))
+	expect(t, "stop", timer.Stop(), true)
+	expect(t, "stop again", timer.Stop(), false)
+	expect(t, "reset", timer.Reset(time.Second), false)
+	expect(t, "reset again", timer.Reset(2*time.Second), true)
+	queue.Advance(time.Second)
+	expect(t, "ticks", ticks, 0)
+	queue.Advance(time.Second)
+	expect(t, "ticks", ticks, 1)
+	expect(t, "stop behind the tick", timer.Stop(), false)
+	var closer io.Closer = queue
+	same(t, "close", closer.Close(), nil)
+	same(t, "close again", closer.Close(), nil)
+	expect(t, "reset behind the end", timer.Reset(time.Second), false)
 }

@@ -74,7 +74,7 @@ func TestAPanicComesOutOfTheCallThatTheFunctionRanIn(t *testing.T) {
 		must(0, queue.Once(0, func(*Tick) { ran = true; queue.Stop() }))
 		entered.call(queue)
 		expect(t, "ran", ran, true)
-		expect(t, "close", must(queue.Close()), OK)
+		expect(t, "close", must(queue.Shutdown(Forever)), OK)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestAPanicComesOutOfSync(t *testing.T) {
 			same(t, "sync", panicOf(func() { queue.Sync(Forever, func() { panic("boom") }) }), "boom")
 		}
 		expect(t, "sync", must(queue.Sync(Forever, func() {})), OK)
-		expect(t, "close", must(queue.Close()), OK)
+		expect(t, "close", must(queue.Shutdown(Forever)), OK)
 	}
 }
 
@@ -498,7 +498,7 @@ func TestCopiesAndWhatNobodyHasMade(t *testing.T) {
 		queue  Queue
 		timer  Timer
 	}
-	_, err := holder.queue.Close()
+	err := holder.queue.Close()
 	expect(t, "close", errors.Is(err, InvalidHandle), true)
 	_, err = holder.queue.After(0, func(*Tick) {})
 	expect(t, "after", errors.Is(err, InvalidHandle), true)
@@ -515,7 +515,7 @@ func TestCopiesAndWhatNobodyHasMade(t *testing.T) {
 	must(0, holder.queue.Advance(30))
 	expect(t, "ticks", ticks, 3)
 	expect(t, "release", must(holder.timer.Release()), OK)
-	expect(t, "close", must(holder.queue.Close()), OK)
+	expect(t, "close", must(holder.queue.Shutdown(Forever)), OK)
 }
 
 // Functions, calls, panics and collections at the same time.
@@ -556,7 +556,7 @@ func TestAStorm(t *testing.T) {
 				}
 				// A queue that runs by itself lasts as long as its timers run.
 				if kind != Host && kind != Virtual || round%2 == 0 {
-					must(queue.Close())
+					must(queue.Shutdown(Forever))
 				}
 			}
 		}(worker)

@@ -7,6 +7,7 @@ package chime
 import "C"
 
 import (
+	"io"
 	"runtime"
 	"runtime/cgo"
 	"time"
@@ -328,11 +329,16 @@ func (q *Queue) Dump() (string, error) {
 }
 
 // Close ends the queue and its timers, and waits until none of their functions runs or will run. Inside one of them it does
-// not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it. Ignored: the
-// queue has ended already.
-func (q *Queue) Close() (Status, error) { return q.Shutdown(Forever) }
+// not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it. Twice does
+// nothing. A Queue is an io.Closer.
+func (q *Queue) Close() error {
+	_, err := q.Shutdown(Forever)
+	return err
+}
 
-// Shutdown is Close, with a timeout.
+var _ io.Closer = (*Queue)(nil)
+
+// Shutdown is Close, with a timeout. Ignored: the queue has ended already.
 func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
 	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
 		return C.chime_go_shutdown(id, C.int64_t(timeout))

@@ -152,6 +152,21 @@ func (t *Timer) Cancel() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
+// Stop is Cancel for those who come from time.Timer: whether the call has stopped the timer. False, too, while its function
+// runs.
+func (t *Timer) Stop() bool {
+	status, err := t.Cancel()
+	return status == OK && err == nil
+}
+
+// Reset is RestartAfter for those who come from time.Timer: whether the timer was running or suspended just before. A tick that
+// was due may have started between the two.
+func (t *Timer) Reset(delay time.Duration) bool {
+	state := t.State()
+	_, err := t.RestartAfter(delay)
+	return err == nil && (state == RunningState || state == SuspendedState)
+}
+
 // CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
 // cancelled again.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
