@@ -98,46 +98,51 @@ static napi_value member(napi_env env, napi_value object, const char *name, napi
 
 /* ---- Callbacks ---- */
 
-static chime_status end(queue *old);
-
 static void let_go(queue *of) {
   if (--of->holders == 0) free(of);
 }
 
 /** Puts an exception with those that takeThrown gives. */
-static void keep(queue *of, napi_value exception) {
+static bool keep(queue *of, napi_value exception) {
   napi_value all = NULL;
   uint32_t count = 0;
   if (of->thrown == NULL) {
-    if (napi_create_array(of->env, &all) != napi_ok) return;
-    if (napi_create_reference(of->env, all, 1, &of->thrown) != napi_ok) return;
+    if (napi_create_array(of->env, &all) != napi_ok) return false;
+    if (napi_create_reference(of->env, all, 1, &of->thrown) != napi_ok) return false;
   } else if (napi_get_reference_value(of->env, of->thrown, &all) != napi_ok) {
-    return;
+    return false;
   }
   napi_get_array_length(of->env, all, &count);
-  napi_set_element(of->env, all, count, exception);
+  return napi_set_element(of->env, all, count, exception) == napi_ok;
 }
 
-/** Calls `deliver`. What it throws is dealt with here, so that the other ticks of the pass come. */
+/** Deals with what `deliver` has thrown, so that the other ticks of the pass come. False: JavaScript cannot run any more. */
+static bool caught(queue *of) {
+  napi_value exception;
+  bool pending = false;
+  if (napi_is_exception_pending(of->env, &pending) != napi_ok || !pending) return false;
+  if (napi_get_and_clear_last_exception(of->env, &exception) != napi_ok) return false;
+  if (!of->is_watched) return keep(of, exception);
+  return napi_fatal_exception(of->env, exception) == napi_ok; /* to process.on('uncaughtException'), or the end */
+}
+
+static chime_status end(queue *old);
+
+/**
+ * Calls `deliver`. Once JavaScript cannot run any more (the worker or the process is ending), the queue ends, and with it
+ * the pass, which may be an advance without end: a thread inside it could never be joined.
+ */
 static void call(queue *of, size_t count, const napi_value *arguments) {
   napi_env env = of->env;
-  napi_value function = NULL, receiver, exception;
+  napi_value function = NULL, result; /* without `result`, a call that was not made may be napi_ok */
   napi_status status;
-  bool pending = false;
   if (of->deliver == NULL) return;
   napi_get_reference_value(env, of->deliver, &function);
-  if (function == NULL || napi_get_global(env, &receiver) != napi_ok) return;
-  status = of->is_watched ? napi_make_callback(env, NULL, receiver, function, count, arguments, NULL)
-                          : napi_call_function(env, receiver, function, count, arguments, NULL);
-  if (status == napi_ok) return;
-  if (napi_is_exception_pending(env, &pending) != napi_ok || !pending) {
-    /* The thread is being ended, and no JavaScript runs on it any more: advance would go on through all deadlines. */
-    if (!of->is_watched) end(of);
-    return;
-  }
-  if (napi_get_and_clear_last_exception(env, &exception) != napi_ok) return;
-  if (of->is_watched) napi_fatal_exception(env, exception); /* to process.on('uncaughtException'), or the end */
-  else keep(of, exception);
+  if (function == NULL) return;
+  /* The receiver is not the global object, whose `domain`, where the REPL has one, Node would enter. */
+  status = of->is_watched ? napi_make_callback(env, NULL, function, function, count, arguments, &result)
+                          : napi_call_function(env, function, function, count, arguments, &result);
+  if (status != napi_ok && !caught(of)) end(of);
 }
 
 static void on_tick(const chime_tick *tick, void *context) {
@@ -508,6 +513,12 @@ static napi_value timerExplain(napi_env env, napi_value *values) { return text_o
 
 /* ---- The process ---- */
 
+/** Inside the scope of the handler that has thrown it. */
+static napi_value uncaught(napi_env env, napi_value *values) {
+  napi_fatal_exception(env, values[0]);
+  return NULL;
+}
+
 static napi_value statusName(napi_env env, napi_value *values) {
   return string(env, chime_status_name((chime_status)integer(env, values[0])), NAPI_AUTO_LENGTH);
 }
@@ -542,8 +553,8 @@ static napi_value traceToFile(napi_env env, napi_value *values) {
 #define OTHERS(F) \
   F(queueCreate) F(queueClose) F(queueStay) F(queueRunSoon) F(queueAdvance) F(queueTakeThrown) F(queueJump) F(queueNow) \
   F(queueNextDeadline) F(queueStats) F(queueDump) F(timerCreate) F(timerAfter) F(timerEvery) F(timerState) \
-  F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerExplain) F(statusName) F(statusText) \
-  F(version) F(memoryUsed) F(traceToFile)
+  F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerExplain) F(uncaught) F(statusName) \
+  F(statusText) F(version) F(memoryUsed) F(traceToFile)
 /* clang-format on */
 
 typedef struct function {

@@ -5,7 +5,7 @@
 // Node's loop stays. At rest nothing here refers to a timer: it, its handler and what that refers to can go together.
 
 const { AsyncResource } = require('node:async_hooks');
-const { setImmediate } = require('node:timers'); // whatever fakes time later
+const { setImmediate } = require('node:timers'); // as it is now: fake timers may take its place later
 const { inspect, types } = require('node:util');
 const native = load();
 
@@ -72,11 +72,17 @@ function nanoseconds(value, name, least = 0) {
   return BigInt(whole) * 1_000_000n + BigInt(Math.round((value - whole) * 1e6));
 }
 
+/** An interval alone, which is never "none". */
+function repeating(value) {
+  const nanos = nanoseconds(value, 'interval');
+  return nanos > 0 ? nanos : refuse(`interval must be 1 ns or more, and is ${shown(value)}`);
+}
+
 /** A point on a queue's clock; a Date is one of the wall clock. */
 function deadline(value, name, clock) {
   if (!types.isDate(value)) return nanoseconds(value, name, -Infinity);
   if (clock !== Clock.WALL) refuse(`${name} is a Date, and the queue's clock is not the wall clock: give it { clock: 'wall' }`);
-  return nanoseconds(value.getTime(), name, -Infinity);
+  return nanoseconds(Date.prototype.getTime.call(value), name, -Infinity);
 }
 
 const milliseconds = (time) => (time === FOREVER ? Infinity : Number(time) / 1e6);
@@ -138,6 +144,16 @@ function scheduleIn(schedule, clock) {
 
 function checkFunction(value, name) {
   if (typeof value !== 'function') refuse(`${name} must be a function, and is ${shown(value)}`);
+  if (types.isGeneratorFunction(value)) refuse(`${name} must not be a generator function: nothing would iterate over it`);
+}
+
+/** What a handler throws in the loop is uncaught where AsyncLocalStorage and domains are still the handler's. */
+function callUncaught(handler, ...tick) {
+  try {
+    handler(...tick);
+  } catch (error) {
+    native.uncaught(error);
+  }
 }
 
 /** One delivery. */
@@ -158,7 +174,7 @@ class Tick {
 const busy = new Set(); // host-driven queues of which something is to come
 const collected = new FinalizationRegistry((id) => native.timerRelease(id));
 const key = Symbol('only queues make timers');
-let hold, letGo, deliver, started; // what a timer and its queue say to each other, and to nobody else
+let hold, letGo, call, deliver, started; // what a timer and its queue say to each other, and to nobody else
 
 class Timer {
   #queue;
@@ -187,7 +203,7 @@ class Timer {
       if (kinds[kind] === TickKind.FIRED) timer.#hasFired = false;
       if (states[state] !== State.RUNNING && !timer.#hasFired) letGo(timer.#queue, timer.#id);
       else if (kinds[kind] === TickKind.FIRED) timer.#settle(native.timerSettled(timer.#id));
-      timer.#resource.runInAsyncScope(timer.#handler, undefined, new Tick(timer, kinds[kind], ...rest));
+      call(timer.#queue, timer.#resource, timer.#handler, new Tick(timer, kinds[kind], ...rest));
     };
   }
 
@@ -349,6 +365,10 @@ class BaseQueue {
       queue.#referred.delete(id);
       queue.#stay();
     };
+    call = (queue, resource, handler, ...tick) => {
+      if (queue.#isWatched) resource.runInAsyncScope(callUncaught, undefined, handler, ...tick);
+      else resource.runInAsyncScope(handler, undefined, ...tick);
+    };
   }
 
   /** Whether Node's loop, and this queue, stay for what is to come. */
@@ -363,7 +383,7 @@ class BaseQueue {
     const [[number, { resource, run }]] = this.#functions;
     this.#functions.delete(number);
     this.#stay();
-    resource.runInAsyncScope(run);
+    call(this, resource, run);
   }
 
   #timer(id, handler, { ref }, delays = false) {
@@ -379,7 +399,7 @@ class BaseQueue {
     return this.#timer(native.timerAfter(this.#native, nanos), handler, { ref: true });
   }
   every(interval, handler, options) {
-    const nanos = nanoseconds(interval, 'interval');
+    const nanos = repeating(interval);
     checkFunction(handler, 'handler');
     if (options !== undefined) return this.start({ interval }, handler, options);
     return this.#timer(native.timerEvery(this.#native, nanos), handler, { ref: true });
@@ -435,6 +455,7 @@ class BaseQueue {
   async *ticks(schedule, options) {
     const { signal, ref } = members(options, 'options', waitOptions);
     signal?.throwIfAborted();
+    if (typeof schedule !== 'object') repeating(schedule);
     let waiting, wake, hasEnded = false;
     const timer = this.start(typeof schedule === 'object' ? schedule : { interval: schedule }, (tick) => {
       if (waiting !== undefined) tick.missed += waiting.missed + 1;
@@ -498,11 +519,10 @@ class BaseQueue {
     return status === WOULD_DEADLOCK ? Outcome.RUNNING : outcomes[got(status)]; // inside its own callback
   }
 
-  static advance(queue, duration) {
+  /** What handlers throw goes to `thrown`. */
+  static advance(queue, duration, thrown) {
     const status = native.queueAdvance(queue.#native, duration);
-    const thrown = native.queueTakeThrown(queue.#native) ?? [];
-    if (thrown.length === 1) throw thrown[0];
-    if (thrown.length > 1) throw new AggregateError(thrown, `${thrown.length} handlers have thrown`);
+    for (const error of native.queueTakeThrown(queue.#native) ?? []) thrown.push(error);
     got(status);
   }
   static jump(queue, duration) {
@@ -529,6 +549,12 @@ for (const type of [BaseQueue, Timer]) {
     const end = type === Timer ? 'release' : 'close';
     Object.defineProperty(type.prototype, Symbol.dispose, { value() { this[end](); }, configurable: true, writable: true });
   }
+}
+
+/** At the end of an advance, also of one that has failed. */
+function throwAll(thrown) {
+  if (thrown.length === 1) throw thrown[0];
+  if (thrown.length > 1) throw new AggregateError(thrown, `${thrown.length} handlers have thrown`);
 }
 
 const queueOptions = { label: [checks.label, undefined], timerLimit: [checks.count, 0] };
@@ -559,20 +585,30 @@ class VirtualQueue extends BaseQueue {
     });
   }
   advance(duration) {
-    advance(this, nanoseconds(duration, 'duration'));
+    const thrown = [];
+    try {
+      advance(this, nanoseconds(duration, 'duration'), thrown);
+    } finally {
+      throwAll(thrown);
+    }
   }
   jump(duration) {
     jump(this, nanoseconds(duration, 'duration'));
   }
   async advanceAsync(duration) {
     const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
+    const thrown = [];
     const turn = () => new Promise((resolve) => setImmediate(resolve));
-    for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) {
-      const ahead = nextDeadlineNs(this) - this.nowNs();
-      advance(this, ahead > 0n ? ahead : 0n);
+    const advanceTo = (time) => {
+      const ahead = time - this.nowNs(); // below 0: another call has moved the clock
+      advance(this, ahead > 0n ? ahead : 0n, thrown);
+    };
+    try {
+      for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) advanceTo(nextDeadlineNs(this));
+      advanceTo(end);
+    } finally {
+      throwAll(thrown);
     }
-    const left = end - this.nowNs();
-    if (left > 0n) advance(this, left); // others may have moved the clock
   }
 }
 

@@ -54,6 +54,10 @@ test('processes end inside handlers, and with timers armed', () => {
   ends('queue.after(1, () => process.exit(3)); queue.every(1, () => {})', 3);
   ends('queue.every(1, () => {}); process.exit(4)', 4);
   ends('new chime.VirtualQueue().after(1, () => process.exit(5)).queue.advance(1)', 5);
+  ends(`new (require('worker_threads').Worker)(\`
+    const v = new (require(${JSON.stringify(require.resolve('..'))}).VirtualQueue)();
+    v.every(1, (tick) => tick.sequence === 5 && require('worker_threads').parentPort.postMessage(0)); v.advance(Infinity)\`,
+  { eval: true }).on('message', () => process.exit(6))`, 6);
   ends("process.on('exit', () => { queue.after(1, () => {}); queue.close(); console.log(queue.close()); })", 0, 'ignored\n');
   ends('queue.every(1, () => process.kill(process.pid, "SIGTERM"))', 'SIGTERM');
 });

@@ -65,6 +65,18 @@ test('what a handler throws is an uncaught exception, and the other ticks come',
   assert.match(stderr, /Error: mine\n {4}at/);
 });
 
+test('what is uncaught has the storage and the domain of its handler', () => {
+  const program = `
+    const storage = new (require('async_hooks').AsyncLocalStorage)(), own = require('domain').create();
+    process.on('uncaughtException', (error) => console.log(error.message, storage.getStore()));
+    const failing = (name) => () => { throw new Error(name); };
+    storage.run('mine', () => { queue.runSoon(failing('soon')); queue.after(1, failing('tick')); });
+    own.on('error', (error) => console.log(error.message, 'in its domain'));
+    own.run(() => queue.after(2, failing('another')));
+    queue.after(3, () => console.log(storage.getStore(), process.domain?.members.length));`;
+  assert.deepEqual(run(program), { status: 0, stdout: 'soon mine\ntick mine\nanother in its domain\nundefined undefined\n', stderr: '' });
+});
+
 test('Node stays for what is to come, and for nothing else', () => {
   const ends = (program) => assert.deepEqual(run(`${program}; process.on('exit', () => console.log('end'));`),
     { status: 0, stdout: 'end\n', stderr: '' }, program);

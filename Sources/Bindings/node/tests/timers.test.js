@@ -117,6 +117,28 @@ test('handlers that throw lose no tick, and advance throws what they have thrown
   queue.advance(1);
 });
 
+test('advanceAsync goes on after what a handler throws, and past a clock that a handler moves', async () => {
+  const queue = new VirtualQueue(), seen = [];
+  queue.runSoon(() => seen.push('soon'));
+  await queue.advanceAsync(0);
+  queue.every(1, ({ sequence }) => {
+    seen.push(sequence);
+    if (sequence % 2 === 0) throw sequence;
+  });
+  await assert.rejects(queue.advanceAsync(5), ({ errors }) => assert.deepEqual(errors, [2, 4]) === undefined);
+  await assert.rejects(queue.advanceAsync(1), (error) => error === 6);
+  assert.deepEqual([seen, queue.now()], [['soon', 1, 2, 3, 4, 5, 6], 6]);
+  queue.after(0.5, () => queue.jump(10));
+  queue.after(8.5, () => seen.push('beyond the end'));
+  await queue.advanceAsync(1);
+  assert.deepEqual([seen.slice(7), queue.now()], [[7, 'beyond the end'], 16.5]);
+  queue.after(0, () => {
+    queue.close();
+    throw 'closed';
+  });
+  await assert.rejects(queue.advanceAsync(1), (error) => error === 'closed');
+});
+
 test('functions run in order, before ticks; handlers see the storage of their makers', () => {
   const queue = new VirtualQueue(), seen = [], storage = new AsyncLocalStorage();
   storage.run('after', () => queue.after(0, () => seen.push(storage.getStore())));
