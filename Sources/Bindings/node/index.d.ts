@@ -70,6 +70,7 @@ export class Tick {
   readonly actual: number;
 }
 
+/** Not a generator function, whose body would never run: that is refused, unless `bind` or another function hides it. */
 export type Handler = (tick: Tick) => unknown;
 
 export interface Schedule {
@@ -96,9 +97,23 @@ export interface TimerOptions {
   ref?: boolean;
 }
 
+/** An AbortSignal, without a need for TypeScript's "dom" or @types/node. */
+interface Signal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+declare global {
+  interface SymbolConstructor {
+    /** Of Node 18.18 and later, for `using`; TypeScript's "esnext.disposable" and @types/node declare it likewise. */
+    readonly dispose: unique symbol;
+  }
+}
+
 export interface WaitOptions {
-  /** When it aborts, the wait rejects with its reason. */
-  signal?: AbortSignal;
+  /** An AbortSignal: when it aborts, the wait rejects with its reason. */
+  signal?: Signal;
   /** false: Node does not stay for this. */
   ref?: boolean;
 }
@@ -183,7 +198,10 @@ interface AnyQueue {
   runSoon(run: () => unknown): void;
   /** Fulfilled by the tick. `close` rejects it, with the code CHIME_ERROR_SHUT_DOWN. */
   sleep(delay: Duration, options?: WaitOptions): Promise<Tick>;
-  /** Ends with its timer, with the loop over it, or by `close`. Ticks that come while the body runs are one, with `missed`. */
+  /**
+   * Ends with its timer, with the loop over it, or by `close`. Ticks that come while the body runs are one, with `missed`.
+   * A number or a BigInt is the interval, above 0.
+   */
   ticks(schedule: Schedule | Duration, options?: WaitOptions): AsyncGenerator<Tick, void, void>;
 
   stats(): {
@@ -214,10 +232,15 @@ export class VirtualQueue implements AnyQueue {
   constructor(options?: { label?: string; start?: Duration; seed?: number | bigint; honourLeeway?: boolean; timerLimit?: number });
   /**
    * Moves time forward from deadline to deadline; each tick runs at exactly its own. What one handler throws comes out of
-   * this call when time has moved; what several throw, as an AggregateError.
+   * this call when time has moved; what several throw, as an AggregateError. When Worker.terminate or process.exit stops
+   * JavaScript, the queue ends, and with it this call. Not for code that runs under vm's `timeout`: an AsyncResource that is
+   * interrupted makes Node end the process.
    */
   advance(duration: Duration): void;
-  /** The same; at each deadline, everything that promises have to do comes first. */
+  /**
+   * The same; at each deadline, everything that promises have to do comes first. A clock that was moved past the end
+   * meanwhile stays there. Fake timers do no harm if they were enabled after this package was loaded.
+   */
   advanceAsync(duration: Duration): Promise<void>;
   /** Moves the clock alone, as a slow handler or a sleeping machine would. */
   jump(duration: Duration): void;

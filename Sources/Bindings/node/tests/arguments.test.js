@@ -2,6 +2,7 @@
 // What is wrong with an argument is said, in JavaScript's words, and changes nothing; index.d.ts has what there is.
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
+const { execFileSync } = require('node:child_process');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const chime = require('..');
@@ -49,11 +50,15 @@ test('durations, deadlines and functions are checked in each call', async () => 
     for (const value of [undefined, null, '1', NaN, {}]) failsWith('INVALID_ARGUMENT', () => call(value));
     failsWith('INVALID_ARGUMENT', () => call(new Date()), /wall/);
   }
-  for (const value of [undefined, null, 'f', {}]) {
+  for (const value of [undefined, null, 'f', {}, function* () {}, async function* () {}]) {
     for (const call of [(f) => queue.after(1, f), (f) => queue.every(1, f), (f) => queue.start({ first: 1 }, f), (f) => queue.create(f),
       (f) => queue.runSoon(f)]) failsWith('INVALID_ARGUMENT', () => call(value));
   }
-  failsWith('INVALID_ARGUMENT', () => queue.every(0, noop));
+  for (const value of [0, 0n, 1e-7]) {
+    for (const options of [undefined, {}]) failsWith('INVALID_ARGUMENT', () => queue.every(value, noop, options), /interval/);
+    await assert.rejects(queue.ticks(value).next(), /interval/);
+  }
+  await assert.rejects(queue.ticks().next(), /interval/);
   failsWith('INVALID_ARGUMENT', () => new Timer(), /made by queues/);
   failsWith('INVALID_ARGUMENT', () => queue.create(noop).activate());
   await assert.rejects(queue.sleep('1'), { code: 'CHIME_ERROR_INVALID_ARGUMENT' });
@@ -110,12 +115,22 @@ test('index.d.ts declares what is exported, and each class has the members that 
   };
   const has = (object, names) => assert.deepEqual(names.filter((name) => !(name in object)), []);
   has(Timer.prototype, declared('Timer'));
+  const used = text.replace(/'[^']*'/g, '').matchAll(/(?<!\w)[A-Z]\w*[a-z]\w*/g); // and there is no need for other declarations
+  const language = ['Error', 'Date', 'Promise', 'AsyncGenerator', 'Infinity', 'Symbol'];
+  assert.deepEqual([...used].map(([name]) => name).filter((name) => !new RegExp(`(class|interface|type|const) ${name}\\b`).test(text) && !language.includes(name)), []);
+  for (const [, name] of text.matchAll(/\bSymbol\.(\w+)/g)) assert.match(text, new RegExp(`interface SymbolConstructor \\{\\s+readonly ${name}:`));
   for (const type of [Queue, VirtualQueue]) has(type.prototype, [...declared('AnyQueue'), ...declared(type.name)]);
   const members = new Set(['Timer', 'AnyQueue', 'Queue', 'VirtualQueue'].flatMap(declared));
   for (const type of [Timer, Queue, VirtualQueue, Object.getPrototypeOf(Queue)]) {
     const own = Object.getOwnPropertyNames(type.prototype).filter((name) => name !== 'constructor');
     assert.deepEqual(own.filter((name) => !members.has(name)), [], type.name);
   }
+});
+
+test('the addon is hardened', { skip: process.platform !== 'linux' }, () => {
+  const addon = join(__dirname, '../build/chime.node');
+  assert.match(execFileSync('readelf', ['--wide', '--dynamic', addon], { encoding: 'utf8' }), /FLAGS.*NOW/);
+  assert.ok(readFileSync(addon, 'latin1').includes('__stack_chk_fail'));
 });
 
 test('modules import it by its names', async () => {
