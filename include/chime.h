@@ -30,9 +30,9 @@
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
  * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
  * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
- * together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at equal deadlines in the order in which their timers were last
- * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent
- * queue they are handed to its threads in this order.)
+ * together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at equal deadlines in the order
+ * in which their timers were last activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by
+ * one thread. (On a concurrent queue they are handed to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
  *   - Delays, intervals, postponements by a delay, leeway, timeouts and the time that is left of a suspended timer are
@@ -61,8 +61,8 @@
  * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
  * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice
  * value, processors and timer slack are those that the process's main thread had when the library was loaded. They have
- * no real-time priority, except on precise queues, where it is asked for. What the
- * system refuses, such as a better nice value, keeps the value of the thread that made the queue.
+ * no real-time priority, except on precise queues, where it is asked for. What the system refuses, such as a better nice
+ * value, keeps the value of the thread that made the queue.
  *
  * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
  * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
