@@ -22,12 +22,12 @@ typedef struct chime_layout {
 /* In memory that is written to, so that it is in every core file. */
 static chime_layout_record chime_layout __attribute__((used)) = {
     .magic = "chime layout 1\n",
-    /* QueueControlBlockStorage; its core is behind a lock, and this is the pointer to the value */
+    /* QueueControlBlockStorage; its core is a pointer */
     .control_id = 0,
     .control_virtual_now = 16,
     .control_is_virtual = 28,
     .control_clock = 32,
-    .control_core = 416,
+    .control_core = 408,
     /* QueueCore, and its QueueCounters */
     .core_id = 16,
     .core_label = 32,

@@ -134,7 +134,7 @@ class ChimeDump(gdb.Command):
             else:
                 first = False
                 queue = self.word(control + self.control_id)
-                core = self.word(self.word(control + self.control_core))
+                core = self.word(control + self.control_core)
                 if queue and core and self.word(core + self.core_id) == queue:
                     yield control, core
             index += 1

@@ -132,8 +132,7 @@ extension QueueCore {
     driver.close()
     handOver?.close()
     if control.isWall || control.isBoottime, !control.runsInCalls { WallClock.remove(id) }
-    control.queue = nil
-    control.waitForPins()
+    control.endQueue()
     QueueControlBlocks.release(control, id: id)
   }
 

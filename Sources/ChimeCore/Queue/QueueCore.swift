@@ -54,7 +54,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   func open(_ driver: any QueueDriver) {
     self.driver = driver
     handOver?.open(self)
-    control.queue = self
+    control.begin(self)
     control.nextWakeUp = control.isVirtual ? QueueControlBlock.awake : .max
     control.id = id
     Trace.note(control)

@@ -45,9 +45,6 @@ import Synchronization
   let cacheOffset: UInt32
   /// What wakes a host-driven queue; see `wakeHost`.
   let hostFile = Atomic<Int32>(-1)
-  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
-  /// `pinned` (P7, Protocols.md).
-  let pins = Atomic<Int32>(0)
   /// Of a host-driven queue.
   let stopRequest = StopRequest()
   private var padding0 = (three, three)
@@ -57,7 +54,10 @@ import Synchronization
   /// reads this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
   /// Protocols.md).
   let nextWakeUp = Atomic<Int64>(.max)
-  private var padding1 = (three, three, three, three, three)
+  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
+  /// `pinned` (P7, Protocols.md).
+  let pins = Atomic<Int32>(0)
+  private var padding1 = (three, three, three, three, UInt64(0), UInt64(0))
 
   /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b,
   /// Protocols.md).
@@ -65,7 +65,8 @@ import Synchronization
   private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
-  let queue = Locked<ControlledQueue?>(nil)
+  /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7, Protocols.md).
+  let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before
   /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
@@ -252,7 +253,7 @@ struct SlotStore {
   /// Links a slot whose inbox flag the caller has just set (P1b, Protocols.md).
   @inline(__always)
   func push(_ slot: TimerSlot) {
-    let link = unsafe Slab.link(of: slot.index)
+    let link = unsafe Slab.link(of: slot)
     var head = unsafe storage.pointee.inbox.load(ordering: .relaxed)
     while true {
       unsafe link.pointee.store(head, ordering: .relaxed)
@@ -265,15 +266,15 @@ struct SlotStore {
 
   var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
 
-  /// Takes everything out of the inbox and calls `body` for each slot, with its word when the inbox flag was cleared.
+  /// Takes everything out of the inbox and calls `body` for each slot, with its word as it was left.
   @inline(__always)
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
     var head = unsafe storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent)
     while head != 0 {
       let slot = Slab.slot(head &- 1)
       // The link is read before the flag is cleared: from then on the slot may be pushed again.
-      head = unsafe Slab.link(of: slot.index).pointee.load(ordering: .relaxed)
-      body(slot, slot.clear(TimerWord.inboxBit))
+      head = unsafe Slab.link(of: slot).pointee.load(ordering: .relaxed)
+      body(slot, slot.clear(TimerWord.inboxBit).clearing(TimerWord.inboxBit))
     }
   }
 
@@ -302,14 +303,25 @@ struct SlotStore {
     queue.dispose()
   }
 
-  /// The queue that lives here.
+  /// The queue that lives here. Whoever asks pins the control block, then reads the pointer, and retains what it points to;
+  /// the queue's end takes the pointer away, then waits for the pins (P7, Protocols.md).
   var queue: ControlledQueue? {
-    get { unsafe storage.pointee.queue.withLock { $0 } }
-    nonmutating set {
-      var queue = newValue
-      unsafe storage.pointee.queue.withLock { swap(&$0, &queue) }
-      _ = queue  // the old one, released here, outside the lock
+    pinned {
+      unsafe storage.pointee.queue.load(ordering: .sequentiallyConsistent).map {
+        unsafe Unmanaged<ControlledQueue>.fromOpaque($0).takeUnretainedValue()
+      }
     }
+  }
+
+  func begin(_ queue: ControlledQueue) {
+    unsafe storage.pointee.queue.store(Unmanaged.passRetained(queue).toOpaque(), ordering: .sequentiallyConsistent)
+  }
+
+  /// The queue has ended. Returns when nobody uses the control block for it any more.
+  func endQueue() {
+    let old = unsafe storage.pointee.queue.exchange(nil, ordering: .sequentiallyConsistent)
+    waitForPins()
+    if let old = unsafe old { unsafe Unmanaged<ControlledQueue>.fromOpaque(old).release() }
   }
 
   // MARK: The timer that somebody in `run` waits for
