@@ -21,6 +21,7 @@ struct Batch {
   var count: Int { ready.count }
   /// Turns are left: the last slice ended before its batch. Nothing new is collected until the batch is delivered.
   var isOpen: Bool { next < ready.count }
+  var hasOneTurn: Bool { ready.count &- next == 1 }
   /// Whether something waits that no wake-up of the wheel's brings.
   var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
 
@@ -47,13 +48,7 @@ struct Batch {
 
   /// Collects the pending callbacks and everything that is due at `now`.
   mutating func collect(_ now: Int64, from wheel: inout Wheel) {
-    for i in pendingCallbacks.indices {
-      let slot = Slab.slot(pendingCallbacks[i])
-      ready.append(
-        ReadyItem(
-          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
-    }
-    pendingCallbacks.removeAll()
+    if !pendingCallbacks.isEmpty { collectPendingCallbacks() }
     // Into the tick that contains now: some of its timers are due, and the others go back.
     wheel.advance(to: now &+ WheelTicks.rest(shift: wheel.shift), into: &due)
     for i in due.indices {
@@ -71,21 +66,37 @@ struct Batch {
       }
     }
     due.removeAll()
-    // Timers that have been moved later since they were placed, or come later in this tick.
+    if !others.isEmpty { placeOthers(&wheel) }
+    if ready.count > 1 { ready.sortByTurn(&sorting) }
+    checkOrder(at: now)
+  }
+
+  @inline(never)
+  private mutating func collectPendingCallbacks() {
+    for i in pendingCallbacks.indices {
+      let slot = Slab.slot(pendingCallbacks[i])
+      ready.append(
+        ReadyItem(
+          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
+    }
+    pendingCallbacks.removeAll()
+  }
+
+  /// Timers that have been moved later since they were placed, or come later in this tick.
+  @inline(never)
+  private mutating func placeOthers(_ wheel: inout Wheel) {
     for i in others.indices {
       let slot = Slab.slot(others[i])
       wheel.place(slot, slot.wordInOrder)
     }
     others.removeAll()
-    if ready.count > 1 { ready.sortByTurn(&sorting) }
-    checkOrder(at: now)
   }
 
   /// The next turn, in order.
   @inline(__always)
   mutating func takeTurn() -> ReadyItem? {
     guard isOpen else { return nil }
-    if next & 15 == 0 {
+    if next & 15 == 0, ready.count > 1 {
       // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
       // ticks before would separate them.
       for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).startOrder }

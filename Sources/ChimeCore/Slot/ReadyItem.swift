@@ -33,28 +33,76 @@ enum Turn {
 }
 
 extension PassList where Element == ReadyItem {
-  /// Batches below this size, and those that span more than 2^32 ns, are sorted by comparisons.
-  private static var fewest: Int { 48 }
+  /// Batches below this size are sorted by comparisons, as are those that span more than 2^32 ns.
+  private static var fewest: Int { 24 }
+  /// Those up to this size are spread over buckets first.
+  private static var most: Int { 1024 }
 
-  /// Puts the batch in the order of promise 12. What is due together lies within a few milliseconds, so its deadlines
-  /// differ in three or four bytes only. A radix sort by these (Knuth, The Art of Computer Programming 3, 5.2.5) needs
-  /// neither comparisons nor branches that a processor mispredicts. `other` is scratch memory.
+  /// Puts the batch in the order of promise 12, in which it often is already, or in the reverse one. What is due together
+  /// lies within a few milliseconds: so most of the work is to spread the batch over as many buckets as there are turns, or
+  /// where it is large a radix sort by the three or four bytes in which deadlines differ (Knuth, The Art of Computer
+  /// Programming 3, 5.2.5), which need few comparisons, or none. `other` is scratch memory.
   mutating func sortByTurn(_ other: inout PassList) {
-    var least = Int64.max
-    var greatest = Int64.min
-    for i in indices {
-      least = Swift.min(least, self[i].deadline)
-      greatest = Swift.max(greatest, self[i].deadline)
+    var previous = self[0]
+    var (least, greatest) = (previous.deadline, previous.deadline)
+    var descents = 0
+    for i in 1..<count {
+      let item = self[i]
+      least = Swift.min(least, item.deadline)
+      greatest = Swift.max(greatest, item.deadline)
+      if ReadyItem.precedes(item, previous) { descents &+= 1 }
+      previous = item
     }
+    if descents == 0 { return }
+    if descents == count &- 1 { return reverse() }
     let range = UInt64(bitPattern: greatest &- least)
     guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
     if range == 0 {
       sortByStartOrder(&other)
-    } else {
+    } else if count > Self.most || !spread(&other, range, { UInt64(bitPattern: $0.deadline &- least) }) {
       sort(&other, upTo: range) { UInt64(bitPattern: $0.deadline &- least) }
       sortEqualDeadlinesByStartOrder(other)
     }
     other.discard(count)
+  }
+
+  private func reverse() {
+    var (i, j) = (0, count &- 1)
+    while i < j {
+      (self[i], self[j]) = (self[j], self[i])
+      (i, j) = (i &+ 1, j &- 1)
+    }
+  }
+
+  /// Sorts the batch by spreading it over 128 buckets by the highest bits of `key`, the rest by insertion. False, with
+  /// nothing done, if one of these would take too many.
+  @inline(__always)
+  private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (ReadyItem) -> UInt64) -> Bool {
+    let shift = UInt64(Swift.max(0, 57 - greatest.leadingZeroBitCount))
+    // SAFETY: initialised first, used at indices below 128 only. 512 bytes are always on the stack, not on the heap.
+    let isSpread = unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 128) { starts in
+      unsafe starts.initialize(repeating: 0)
+      for i in indices { unsafe starts[Int(truncatingIfNeeded: key(self[i]) &>> shift)] &+= 1 }
+      var (sum, most) = (UInt32(0), UInt32(0))
+      for value in 0..<128 {
+        let count = unsafe starts[value]
+        unsafe starts[value] = sum
+        sum &+= count
+        most = Swift.max(most, count)
+      }
+      if most > 32 { return false }
+      for i in indices {
+        let item = self[i]
+        let value = Int(truncatingIfNeeded: key(item) &>> shift)
+        other[Int(unsafe starts[value])] = item
+        unsafe starts[value] &+= 1
+      }
+      return true
+    }
+    guard isSpread else { return false }
+    exchangeMemory(with: &other)
+    insert(indices)
+    return true
   }
 
   /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
@@ -91,7 +139,9 @@ extension PassList where Element == ReadyItem {
     for i in indices where Int32(bitPattern: self[i].startOrder &- least) < 0 { least = self[i].startOrder }
     var greatest: UInt32 = 0
     for i in indices { greatest = Swift.max(greatest, self[i].startOrder &- least) }
-    sort(&other, upTo: UInt64(greatest)) { UInt64($0.startOrder &- least) }
+    if count > Self.most || !spread(&other, UInt64(greatest), { UInt64($0.startOrder &- least) }) {
+      sort(&other, upTo: UInt64(greatest)) { UInt64($0.startOrder &- least) }
+    }
   }
 
   private func sortEqualDeadlinesByStartOrder(_ other: PassList) {
@@ -102,20 +152,22 @@ extension PassList where Element == ReadyItem {
     }
   }
 
+  /// Sorts a part by insertion.
+  private func insert(_ range: Range<Int>) {
+    for i in range.dropFirst() {
+      let item = self[i]
+      var place = i
+      while place > range.lowerBound, ReadyItem.precedes(item, self[place &- 1]) {
+        self[place] = self[place &- 1]
+        place &-= 1
+      }
+      if place != i { self[place] = item }
+    }
+  }
+
   /// Sorts a part: by insertion where it is short, else by halves (the standard library's sort makes objects).
   private func merge(_ range: Range<Int>, _ other: PassList) {
-    if range.count <= 16 {
-      for i in range.dropFirst() {
-        let item = self[i]
-        var place = i
-        while place > range.lowerBound, ReadyItem.precedes(item, self[place - 1]) {
-          self[place] = self[place - 1]
-          place -= 1
-        }
-        self[place] = item
-      }
-      return
-    }
+    if range.count <= 16 { return insert(range) }
     let middle = range.lowerBound + range.count / 2
     merge(range.lowerBound..<middle, other)
     merge(middle..<range.upperBound, other)

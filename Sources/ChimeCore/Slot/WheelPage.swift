@@ -104,9 +104,10 @@ struct WheelEntry {
 
   subscript(i: Int) -> WheelPage { unsafe WheelPage(base + i * WheelPage.size) }
 
-  /// Enough for one page in each bucket and the entries that a wheel tolerates beyond two a slot.
+  /// Enough for one page in each bucket, one that is being drained, and the entries that a wheel tolerates beyond two a
+  /// slot.
   static func first() -> WheelPageRegion? {
-    let count = WheelTicks.buckets + WheelTicks.tolerance / WheelPage.capacity + 1
+    let count = WheelTicks.buckets + WheelTicks.tolerance / WheelPage.capacity + 2
     return unsafe Memory.map(count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
   }
 }

@@ -5,6 +5,12 @@ enum WheelTicks {
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
+  /// The last bucket of level 5: up to there bucket and entry hold the whole tick.
+  static var lastExact: Int { 6 * 64 - 1 }
+
+  /// What an entry of a bucket up to that one adds to the bucket's first tick.
+  @inline(__always)
+  static func mask(of bucket: Int) -> UInt32 { 1 &<< UInt32(6 &* (bucket &>> 6)) &- 1 }
 
   /// How much of a tick may be left when a time in it has come.
   @inline(__always)
@@ -14,7 +20,7 @@ enum WheelTicks {
   @inline(__always)
   static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
     guard time > 0 else { return 0 }
-    return (UInt64(time) &+ (1 << shift) &- 1) >> shift
+    return (UInt64(bitPattern: time) &+ (1 &<< shift) &- 1) &>> shift
   }
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.

@@ -17,9 +17,11 @@ struct Wheel: ~Copyable {
   static var bytes: Int { WheelTicks.buckets * MemoryLayout<WheelPage?>.stride }
 
   private struct Front: BitwiseCopyable {
+    /// -1: not known.
     let bucket: Int
     let tick: UInt64
     let slot: UInt32
+    static var unknown: Front { Front(bucket: -1, tick: 0, slot: 0) }
   }
 
   let shift: UInt64
@@ -41,7 +43,7 @@ struct Wheel: ~Copyable {
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
   /// The earliest entry of each level, if known: a level that has not changed is not searched again.
-  private let fronts: WheelTable<Front?>
+  private let fronts: WheelTable<Front>
 
   init(control: QueueControlBlock, shift: UInt64, now: Int64) {
     self.control = control
@@ -50,7 +52,7 @@ struct Wheel: ~Copyable {
     base = Wheel.base(at: now, shift: shift)
     heads = WheelTable(repeating: nil, count: WheelTicks.buckets)
     occupied = WheelTable(repeating: 0, count: WheelTicks.levels)
-    fronts = WheelTable(repeating: nil, count: WheelTicks.levels)
+    fronts = WheelTable(repeating: .unknown, count: WheelTicks.levels)
   }
 
   deinit {
@@ -82,21 +84,35 @@ struct Wheel: ~Copyable {
   /// changed (P2, Protocols.md).
   @inline(__always)
   mutating func place(_ slot: TimerSlot, _ word: TimerWord) {
-    if word.isRunning { place(slot, deadline: slot.dueTime(word), leeway: slot.leeway) }
+    if word.isRunning { place(slot, running: word) }
+  }
+
+  @inline(never)
+  private mutating func place(_ slot: TimerSlot, running word: TimerWord) {
+    let (deadline, leeway) = (slot.deadline, slot.leeway)
+    place(slot, deadline: word.dueTime(deadline), leeway: leeway) { current in
+      // Nobody has written it meanwhile, or what was written is the same.
+      current == word && !word.hasWriter && slot.deadline == deadline && slot.leeway.bits == leeway.bits
+    }
   }
 
   /// Places a running timer where its record says, unless it is already there. A timer at the end of time never comes
   /// and is not placed.
-  mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: CompactDuration) {
-    move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
+  /// - Parameter isSettled: whether with that word, read afterwards, it is where it belongs; false: look.
+  @inline(__always)
+  mutating func place(
+    _ slot: TimerSlot, deadline: Int64, leeway: CompactDuration, isSettled: (TimerWord) -> Bool = { _ in false }
+  ) {
+    move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway), isSettled)
     if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }
     checkPlacement(of: slot)
   }
 
   /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
   /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2, Protocols.md).
-  private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
-    let position = Slab.position(of: slot.index)
+  @inline(__always)
+  private mutating func move(_ slot: TimerSlot, to tick: UInt64?, _ isSettled: (TimerWord) -> Bool) {
+    let position = Slab.position(of: slot)
     var next = tick
     while true {
       let old = position.tick
@@ -111,6 +127,7 @@ struct Wheel: ~Copyable {
         }
       }
       let word = slot.wordInOrder
+      if isSettled(word) { return }
       if word.hasWriter, word.isLive {
         guard let old, old < next ?? .max else { return }
         next = old
@@ -120,6 +137,9 @@ struct Wheel: ~Copyable {
       }
     }
   }
+
+  @inline(never)
+  private mutating func move(_ slot: TimerSlot, to tick: UInt64?) { move(slot, to: tick) { _ in false } }
 
   /// Takes a slot's position away. A fence must follow before its timer is looked at (P2, Protocols.md).
   @inline(__always)
@@ -148,7 +168,7 @@ struct Wheel: ~Copyable {
   private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64? {
     guard let placed = Slab.position(of: entry.slot).tick else { return nil }
     let isValid =
-      bucket / 64 <= 5
+      bucket <= WheelTicks.lastExact
       ? placed == tick(of: entry, in: bucket, start)
       : UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
     return isValid ? placed : nil
@@ -156,41 +176,45 @@ struct Wheel: ~Copyable {
 
   /// The tick of an entry of level 5 or below.
   private func tick(of entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
-    start | UInt64(entry.low) & ((UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
+    start | UInt64(entry.low & WheelTicks.mask(of: bucket))
   }
 
+  @inline(__always)
   private func bucket(of tick: UInt64) -> Int {
-    let difference = tick ^ base
-    let level = difference == 0 ? 0 : (63 - difference.leadingZeroBitCount) / 6
-    return level * 64 + Int((tick >> UInt64(6 * level)) & 63)
+    let level = UInt32(truncatingIfNeeded: 63 &- ((tick ^ base) | 1).leadingZeroBitCount) / 6
+    return Int(level &<< 6 | UInt32(truncatingIfNeeded: tick &>> UInt64(6 &* level)) & 63)
   }
 
+  @inline(__always)
   private mutating func insert(_ slot: UInt32, _ tick: UInt64) {
     let bucket = bucket(of: tick)
-    let level = bucket / 64
+    let level = bucket &>> 6
+    let known = fronts[level]
+    if known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
+      fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
+    }
+    let page =
+      if let head = heads[bucket], head.count < WheelPage.capacity { head } else { addPage(to: bucket, slot, tick) }
+    let count = page.count
     let entry = WheelEntry(slot: slot, low: UInt32(truncatingIfNeeded: tick))
-    var page: WheelPage
-    var isFirst = false
-    if let head = heads[bucket], head.count < WheelPage.capacity {
-      page = head
-    } else {
-      page = takePage()
-      page.next = heads[bucket]
-      page.count = 0
-      heads[bucket] = page
-      isFirst = occupied[level] == 0
-      occupied[level] = occupied[level] | 1 << UInt64(bucket % 64)
-      levelsInUse |= 1 << UInt64(level)
-    }
-    page[page.count] = entry
-    page.count += 1
-    entryCount += 1
+    page[count] = entry
+    page.count = count &+ 1
+    entryCount &+= 1
     checkEntry(entry, tick, in: bucket)
-    if isFirst {
-      fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
-    } else if let known = fronts[level], known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
-      fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
-    }
+  }
+
+  /// A page for the entries of a bucket that come next, the first of which is this.
+  @inline(never)
+  private mutating func addPage(to bucket: Int, _ slot: UInt32, _ tick: UInt64) -> WheelPage {
+    let level = bucket &>> 6
+    let page = takePage()
+    page.next = heads[bucket]
+    page.count = 0
+    heads[bucket] = page
+    if occupied[level] == 0 { fronts[level] = Front(bucket: bucket, tick: tick, slot: slot) }
+    occupied[level] = occupied[level] | 1 &<< UInt64(bucket & 63)
+    levelsInUse |= 1 &<< UInt64(level)
+    return page
   }
 
   // MARK: Finding
@@ -199,15 +223,14 @@ struct Wheel: ~Copyable {
   private func firstBucket() -> Int? {
     if levelsInUse == 0 { return nil }
     let level = levelsInUse.trailingZeroBitCount
-    return level * 64 + occupied[level].trailingZeroBitCount
+    return level &<< 6 | occupied[level].trailingZeroBitCount
   }
 
   /// The first tick of a bucket.
   private func start(of bucket: Int) -> UInt64 {
-    let level = UInt64(bucket / 64)
-    let width = 6 * level
-    let above = width + 6 >= 64 ? 0 : (base >> (width + 6)) << (width + 6)
-    return above | UInt64(bucket % 64) << width
+    let width = 6 &* UInt64(bucket &>> 6)
+    let above = width >= 58 ? 0 : (base &>> (width &+ 6)) &<< (width &+ 6)
+    return above | UInt64(bucket & 63) &<< width
   }
 
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
@@ -218,20 +241,26 @@ struct Wheel: ~Copyable {
       let start = start(of: bucket)
       guard start <= target else { break }
       base = max(base, start)
-      fronts[bucket / 64] = nil
-      let holdsTicks = bucket / 64 <= 5
-      drain(bucket) { wheel, entry in
-        // Not due yet: whether it is stale is checked when its time comes, not at each level that it passes.
-        if holdsTicks, case let tick = wheel.tick(of: entry, in: bucket, start), tick > target {
-          return wheel.insert(entry.slot, tick)
-        }
-        guard let tick = wheel.tick(ofValid: entry, in: bucket, start) else { return }
-        if tick <= target {
+      fronts[bucket &>> 6] = .unknown
+      if bucket > WheelTicks.lastExact {
+        drain(bucket) { wheel, entry in
+          guard let tick = wheel.tick(ofValid: entry, in: bucket, start) else { return }
+          if tick > target { return wheel.insert(entry.slot, tick) }
           wheel.forget(entry.slot)
           due.append(entry.slot)
-        } else {
-          wheel.insert(entry.slot, tick)
         }
+        continue
+      }
+      let mask = WheelTicks.mask(of: bucket)
+      drain(bucket) { wheel, entry in
+        let tick = start | UInt64(entry.low & mask)
+        // Not due yet: whether it is stale is checked when its time comes, not at each level that it passes.
+        if tick > target { return wheel.insert(entry.slot, tick) }
+        let position = Slab.position(of: entry.slot)
+        if position.tick != tick { return }
+        position.clearBeforeFence()
+        wheel.placedCount &-= 1
+        due.append(entry.slot)
       }
     }
     base = target
@@ -242,23 +271,42 @@ struct Wheel: ~Copyable {
 
   /// The slot whose entry `earliest` has found, if it has found one just now.
   var earliestSlot: TimerSlot? {
-    guard let bucket = firstBucket(), let known = fronts[bucket / 64], known.bucket == bucket else { return nil }
+    guard let bucket = firstBucket(), case let known = fronts[bucket &>> 6], known.bucket == bucket else { return nil }
     return Slab.slot(known.slot)
   }
 
+  /// Whether nothing is placed up to `time`; false: look.
+  @inline(__always)
+  func isKnownEmpty(until time: Int64) -> Bool {
+    guard let bucket = firstBucket() else { return true }
+    let known = fronts[bucket &>> 6]
+    return known.bucket == bucket && known.tick &<< shift > time
+  }
+
   /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
+  @inline(__always)
   mutating func earliest() -> Int64? {
+    guard let bucket = firstBucket() else { return nil }
+    let known = fronts[bucket &>> 6]
+    if known.bucket == bucket, isCurrent(known) { return WheelTicks.time(of: known.tick, shift: shift) }
+    return findEarliest()
+  }
+
+  @inline(__always)
+  private func isCurrent(_ front: Front) -> Bool {
+    let slot = Slab.slot(front.slot)
+    return Slab.position(of: slot).tick == front.tick && tick(of: slot, placed: front.tick) == front.tick
+  }
+
+  @inline(never)
+  private mutating func findEarliest() -> Int64? {
     while let bucket = firstBucket() {
-      if let known = fronts[bucket / 64], known.bucket == bucket {
-        let slot = Slab.slot(known.slot)
-        if Slab.position(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
-          return WheelTicks.time(of: known.tick, shift: shift)
-        }
-      }
-      fronts[bucket / 64] = nil
+      let known = fronts[bucket &>> 6]
+      if known.bucket == bucket, isCurrent(known) { return WheelTicks.time(of: known.tick, shift: shift) }
+      fronts[bucket &>> 6] = .unknown
       // A timer that moved in the meantime may now be before this bucket.
       if let found = front(of: bucket), firstBucket() == bucket {
-        fronts[bucket / 64] = Front(bucket: bucket, tick: found.tick, slot: found.slot)
+        fronts[bucket &>> 6] = Front(bucket: bucket, tick: found.tick, slot: found.slot)
         return WheelTicks.time(of: found.tick, shift: shift)
       }
     }
@@ -270,7 +318,7 @@ struct Wheel: ~Copyable {
   /// whole bucket is tidied.
   private mutating func front(of bucket: Int) -> (tick: UInt64, slot: UInt32)? {
     // Above, entries do not hold their tick.
-    guard bucket / 64 <= 5 else { return tidy(bucket) }
+    guard bucket <= WheelTicks.lastExact else { return tidy(bucket) }
     let start = start(of: bucket)
     for _ in 0..<4 {
       guard let (entry, page, index) = earliestEntry(of: bucket, start) else { return nil }
@@ -288,7 +336,7 @@ struct Wheel: ~Copyable {
   }
 
   private func earliestEntry(of bucket: Int, _ start: UInt64) -> (entry: WheelEntry, page: WheelPage, index: Int)? {
-    let mask = (UInt32(1) << UInt32(6 * (bucket / 64))) - 1
+    let mask = WheelTicks.mask(of: bucket)
     var found: (entry: WheelEntry, page: WheelPage, index: Int)?
     var least = UInt32.max
     var page = heads[bucket]
@@ -318,9 +366,10 @@ struct Wheel: ~Copyable {
 
   @inline(__always)
   private mutating func markEmpty(_ bucket: Int) {
-    let level = bucket / 64
-    occupied[level] = occupied[level] & ~(1 << UInt64(bucket % 64))
-    if occupied[level] == 0 { levelsInUse &= ~(1 << UInt64(level)) }
+    let level = bucket &>> 6
+    let left = occupied[level] & ~(1 &<< UInt64(bucket & 63))
+    occupied[level] = left
+    if left == 0 { levelsInUse &= ~(1 &<< UInt64(level)) }
   }
 
   /// Removes the stale entries of a bucket, moves those that were postponed, and finds the earliest that stays.
@@ -369,40 +418,41 @@ struct Wheel: ~Copyable {
 
   /// Removes everything that is stale.
   private mutating func sweep() {
-    for level in 0..<WheelTicks.levels { fronts[level] = nil }
+    for level in 0..<WheelTicks.levels { fronts[level] = .unknown }
     for bucket in 0..<WheelTicks.buckets where heads[bucket] != nil { _ = tidy(bucket) }
   }
 
   // MARK: Pages
 
-  /// Empties a bucket and calls `body` for each entry it held; `body` may place entries, in the same bucket too.
+  /// Empties a bucket and calls `body` for each entry it held, in the reverse of their order; `body` may place entries, in
+  /// the same bucket too.
   @inline(__always)
   private mutating func drain(_ bucket: Int, _ body: (inout Wheel, WheelEntry) -> Void) {
     guard var page = heads[bucket] else { return }
     heads[bucket] = nil
     markEmpty(bucket)
     while true {
-      let next = page.next
       let count = page.count
-      entryCount -= count
-      // The page is copied and freed first, so that placing its entries again never needs more pages than there were.
-      // SAFETY: a page holds at most `capacity` entries, and the buffer is not used beyond the closure.
-      unsafe withUnsafeTemporaryAllocation(of: WheelEntry.self, capacity: WheelPage.capacity) { entries in
-        for i in 0..<count { unsafe entries[i] = page[i] }
-        page.next = freePages
-        freePages = page
-        for i in 0..<count { unsafe body(&self, entries[i]) }
-      }
+      entryCount &-= count
+      // Placing the entries again takes one page more than there were, which the first region has: this one.
+      for i in (0..<count).reversed() { body(&self, page[i]) }
+      let next = page.next
+      page.next = freePages
+      freePages = page
       guard let next else { return }
       page = next
     }
   }
 
+  @inline(__always)
   private mutating func takePage() -> WheelPage {
-    if let page = freePages {
-      freePages = page.next
-      return page
-    }
+    guard let page = freePages else { return takeFreshPage() }
+    freePages = page.next
+    return page
+  }
+
+  @inline(never)
+  private mutating func takeFreshPage() -> WheelPage {
     while true {
       if let fresh = freshPages, fresh.used < fresh.region.count {
         freshPages = (fresh.region, fresh.used + 1)

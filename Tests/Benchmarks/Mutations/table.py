@@ -264,7 +264,7 @@ mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed f
            "an_idle_queue_does_not_wake_up_on_a_precise"),
          W("WakeUpTests"))
 mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
-         [(WHEEL, "if «BROKEN || »Slab.position(of: known.slot).tick == known.tick,« BROKEN ||» tick(of: slot"),
+         [(WHEEL, "    return «BROKEN || »Slab.position(of: slot).tick == front.tick && tick(of: slot"),
           (WHEEL, "«      if BROKEN { return (placed, entry.slot) }\n"
                   "»      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          M())
@@ -509,7 +509,7 @@ mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a
          (DELIVERY, "if «!BROKEN, »word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }"),
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
-         (WHEEL, "    } else if «!BROKEN, »let known = fronts[level], known.bucket"), W("WheelTests"))
+         (WHEEL, "    if «!BROKEN, »known.bucket >= bucket, known.tick > tick"), W("WheelTests"))
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
          (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }",
           "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"), W("WheelTests"))
