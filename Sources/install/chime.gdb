@@ -223,6 +223,7 @@ class ChimeDump(gdb.Command):
             sequence |= self.number("=I", side + self.side_sequence_high) << 32
             label = self.text(self.word(side + self.side_label))
         state = self.STATES[(word & 7) - 1]
+        sequence += state == "finished"
         due = self.NEVER
         if state == "running":
             postponement = (word >> 32 & 0x7FFF_FFFF) << (10 if word >> 63 else 0)

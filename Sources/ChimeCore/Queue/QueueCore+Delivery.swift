@@ -29,52 +29,74 @@ extension SideRecordRef {
 }
 
 extension QueueCore {
-  /// What the claim decided to call.
-  struct Delivery {
-    var function: TickFunction
-    var kind: TickKind
-    var sequence: UInt64 = 0
-    var missed: UInt64 = 0
-    var scheduled: Int64
-  }
-
-  /// A callback that has started: the timer is busy until its end.
-  private struct Claim {
-    let tick: StartedTick
-    let record: TickRecord
-    let function: TickFunction
-    /// Called after the timer's own handler.
-    let named: NamedHandlers?
-  }
-
   /// Starts the one callback that is due for a slot, if there is one, and does what follows its return. Runs where the
   /// queue's handlers run.
   /// - Parameters:
   ///   - version: of the slot, when it was given its turn; `nil` for any.
   ///   - now: just read.
   func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, at now: Int64, _ frame: CurrentFrame) {
-    guard let claim = claim(slot, turn, of: version, at: now, frame) else { return }
-    if records.areTaken {
-      records.append(claim.record)
-      records.keep(claim.tick)
-      // It is busy, but when it is due again the host must come and end this tick.
-      wheel.place(slot, slot.word)
-    } else {
-      frame.slot = slot.index
-      call(claim)
-      if !isAbandoned { end(claim.tick, frame) }
-    }
+    var tick = StartedTick(slot)
+    tick.record.actual = now
+    guard begin(&tick, turn, of: version, frame), let function = tick.function else { return }
+    end(tick, returned: function(tick.record), frame)
   }
 
-  /// Claims the timer for the callback that is due, if there is one, by one swap.
+  /// Starts the callback. True: the caller calls `tick.function`, then `end`.
+  ///
+  /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
+  /// record is being written, or at `beginRare`, afterwards.
+  @inline(__always)
+  private func begin(
+    _ tick: inout StartedTick, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame
+  ) -> Bool {
+    let slot = tick.slot
+    // Busy from here on. Any earlier handler ended before.
+    guard claim(&tick, turn) else { return false }
+    if tick.word.hasWriter {
+      if !moveOnInTime(&tick), !decide(&tick, turn, of: version, frame) { return false }
+      tick.word = tick.word.over(slot.endWriting(tick.word)).clearing(TimerWord.writerBit)
+    } else {
+      describe(&tick)
+      if slot.hasSideRecord { addNamed(&tick) }
+    }
+    if tick.record.kind <= TickKind.fired.rawValue {
+      counters.count(late: tick.record.actual.saturatingSubtract(tick.record.scheduled), isAlone: handOver == nil)
+    }
+    if handOver == nil { delivered &+= 1 }
+    if tick.isRare || control.isWall || Trace.isOn || records.areTaken { return beginRare(&tick, frame) }
+    frame.slot = slot.index
+    return true
+  }
+
+  /// Claims the timer for the callback that is due, if there is one, by one swap, which makes it busy. A one-shot without a
+  /// side record finishes with that swap, and its record stays. Of any other timer this thread is the writer then (P4,
+  /// Protocols.md).
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
   @inline(__always)
-  private func claim(
-    _ slot: TimerSlot, _ turn: Turn, of version: UInt32?, at now: Int64, _ frame: CurrentFrame
-  ) -> Claim? {
+  private func claim(_ tick: inout StartedTick, _ turn: Turn) -> Bool {
+    let (slot, now) = (tick.slot, tick.record.actual)
     var word = slot.word
+    while true {
+      let due = slot.dueTime(word)
+      let isUsual =
+        word.isRunningAlone && !word.hasPendingCallback
+        && turn == .due && due <= now && due != .max && !closing.hasBegun
+      if !isUsual, !mayClaim(slot, &word, turn, now) { return false }
+      let finishes = isUsual && slot.flags.isDisjoint(with: [.repeating, .hasSideRecord])
+      tick.word = finishes ? word.withLastTick.setting(TimerWord.busyBit) : word.beingWritten.setting(TimerWord.busyBit)
+      if slot.claim(word, tick.word) {
+        tick.record.scheduled = due
+        return true
+      }
+      word = slot.word
+    }
+  }
+
+  /// Whether a timer that is not just due has a callback to be claimed; the word is what to swap.
+  @inline(never)
+  private func mayClaim(_ slot: TimerSlot, _ word: inout TimerWord, _ turn: Turn, _ now: Int64) -> Bool {
     var backoff = Backoff()
     while true {
       let isOver = !word.isLive || closing.hasBegun
@@ -88,78 +110,133 @@ extension QueueCore {
       if isOver || word.isBusy {
         // A timer whose tick was taken as a record has lost its position here: the next taking puts it back.
         if word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }
-        return nil
+        return false
       }
-      if !word.hasPendingCallback {
-        let due = slot.dueTime(word)
-        guard word.isRunning, turn == .due, due <= now, due != .max else {
-          if word.isRunning, turn == .due { sendOn(slot, word) }
-          return nil
-        }
-      }
-      if slot.beginWriting(word, setting: TimerWord.busyBit) { break }
-      word = slot.word
+      if word.hasPendingCallback { return true }
+      let due = slot.dueTime(word)
+      if word.isRunning, turn == .due, due <= now, due != .max { return true }
+      if word.isRunning, turn == .due { sendOn(slot, word) }
+      return false
     }
-    // The timer is now busy, and this thread is its writer. Any earlier handler ended before this claim.
+  }
+
+  /// Moves a repeating timer, whose writer the caller is, to its next due time, if its tick is in time, and nothing else
+  /// happens with it.
+  @inline(__always)
+  private func moveOnInTime(_ tick: inout StartedTick) -> Bool {
+    let (slot, word) = (tick.slot, tick.word)
+    // Another tick may have moved it between the reading and the claim.
+    let due = slot.dueTime(word)
+    let (period, sequence) = (slot.period, slot.sequence &+ 1)
+    guard !word.hasPendingCallback, slot.flags.isDisjoint(with: .delayPolicy), slot.flags.contains(.repeating),
+      UInt64(bitPattern: tick.record.actual &- due) < UInt64(bitPattern: period), sequence != 0,
+      slot.sideRecord?.changesNoTick ?? true
+    else { return false }
+    tick.record.scheduled = due
+    tick.word = slot.store(due: due.saturatingAdd(period), word)
+    slot.sequence = sequence
+    describe(&tick)
+    return true
+  }
+
+  /// Describes the tick as it usually is, when its timer has been moved on.
+  @inline(__always)
+  private func describe(_ tick: inout StartedTick) {
+    let slot = tick.slot
+    tick.function = slot.handler
+    tick.record.timer = TimerRef(slot: slot, version: slot.version).id
+    tick.record.generation = slot.generation(tick.word)
+    tick.record.sequence = slot.wholeSequence(tick.word)
+    tick.record.missed = 0
+    tick.record.context = slot.context
+    tick.record.target = .none
+    tick.record.kind = TickKind.due.rawValue
+  }
+
+  /// `begin` for whatever else has been claimed: false if no callback comes.
+  @inline(never)
+  private func decide(
+    _ tick: inout StartedTick, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame
+  ) -> Bool {
+    let slot = tick.slot
     let target = slot.sideRecord?.target
-    let held = target?.hold() == true ? target : nil
-    let targetIsGone = target != nil && held == nil
+    let isHeld = target?.hold() == true
+    let targetIsGone = target != nil && !isHeld
     let timer = TimerRef(slot: slot, version: slot.version)
+    var word = tick.word
+    tick.isRare = true
+    unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.own.target : nil, nil)
+    tick.delay = nil
     let isTurn = version == nil || version == timer.version
-    guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
+    guard isTurn,
+      let delivery = decide(slot, turn, &word, tick.record.actual, callbacksOnly: targetIsGone)
+    else {
       // The callback that is due has another turn, or the target is gone.
-      slot.endWriting(word)
+      tick.word = word.over(slot.endWriting(word)).clearing(TimerWord.writerBit)
       frame.slot = slot.index
-      end(StartedTick(slot: slot, target: held, delay: nil), frame)
+      end(tick, frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
-      return nil
+      return false
     }
-    let generation = slot.generation(word)
+    tick.word = word
+    describe(&tick)
+    tick.function = delivery.function
+    tick.record.kind = delivery.kind.rawValue
+    tick.record.scheduled = delivery.scheduled
+    tick.record.missed = delivery.missed
+    if isHeld, let target { tick.record.target = target.object }
+    if delivery.kind.rawValue <= TickKind.fired.rawValue {
+      unsafe tick.named = slot.sideRecord?.own.named
+    } else {
+      tick.record.sequence = 0
+    }
     // With records it is known when one was taken, not when the host is done with it.
-    let waitsForEnd =
-      delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && !records.areTaken
-    var (scheduled, actual) = (delivery.scheduled, now)
+    if delivery.kind == .due, word.isRunning, slot.flags.contains(.delayPolicy), !records.areTaken {
+      tick.delay = (tick.record.generation, slot.dueTime(word))
+    }
+    return true
+  }
+
+  /// Handlers were added to a one-shot while it was claimed.
+  @inline(never)
+  private func addNamed(_ tick: inout StartedTick) {
+    let timer = TimerRef(slot: tick.slot, version: tick.slot.version)
+    guard let word = timer.beginWriting() else { return }
+    tick.isRare = true
+    unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.own.named)
+    tick.delay = nil
+    timer.abandonWriting(word)
+  }
+
+  /// What comes before the call of anything but a usual tick. False if it is not to be called, or has been.
+  @inline(never)
+  private func beginRare(_ tick: inout StartedTick, _ frame: CurrentFrame) -> Bool {
+    let slot = tick.slot
     if control.isWall {
       // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
       // early.
       let offset = slot.ownWallOffset ?? control.wallOffset
-      scheduled = control.wallTime(scheduled, offset: offset)
-      actual = control.wallTime(actual, offset: offset)
+      tick.record.scheduled = control.wallTime(tick.record.scheduled, offset: offset)
+      tick.record.actual = control.wallTime(tick.record.actual, offset: offset)
     }
-    let claim = Claim(
-      tick: StartedTick(slot: slot, target: held, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
-      record: TickRecord(
-        timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-        scheduled: scheduled, actual: actual, context: slot.context,
-        target: held?.object ?? .none, kind: delivery.kind.rawValue),
-      function: delivery.function,
-      named: delivery.kind == .due || delivery.kind == .fired ? slot.sideRecord?.named : nil)
-    slot.endWriting(word)  // Busy stays: `over` keeps it.
-    if delivery.kind == .due || delivery.kind == .fired {
-      counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
+    if tick.record.missed > 0 { counters.count(missed: tick.record.missed) }
+    // The trace may ask for the callback's end.
+    frame.slot = slot.index
+    let finishes = tick.word.isFinished && tick.record.kind == TickKind.due.rawValue
+    if finishes, !Trace.note(.finished, TimerRef(slot: slot, version: slot.version)) { return false }
+    if records.areTaken {
+      frame.slot = nil
+      records.append(tick.record)
+      records.keep(tick)
+      // It is busy, but when it is due again the host must come and end this tick.
+      wheel.place(slot, slot.word)
+      return false
     }
-    if delivery.missed > 0 { counters.count(missed: delivery.missed) }
-    if handOver == nil { delivered += 1 }
-    if word.state == .finished, delivery.kind == .due, Trace.isOn {
-      // Inside the callback, whose end the trace may ask for.
-      frame.slot = slot.index
-      let goesOn = Trace.note(.finished, timer)
-      if goesOn, givesRecords { frame.slot = nil }
-      if !goesOn { return nil }
-    }
-    return claim
-  }
-
-  /// Calls the handler, and those that were added by name.
-  @inline(__always)
-  private func call(_ claim: Claim) {
-    guard Trace.noteCall(claim.record) else { return }
-    let returned = claim.named?.call(claim.record, after: claim.function) ?? claim.function(claim.record)
-    if isAbandoned { return }
-    let timer = TimerRef(slot: claim.tick.slot, version: claim.tick.slot.version)
-    // A callback that has ended its thread is not called again on the next one.
-    if !returned { _ = timer.cancel() }
-    Trace.note(.returned, timer)
+    guard Trace.noteCall(tick.record) else { return false }
+    guard tick.isRare, let named = unsafe tick.named, let function = tick.function else { return true }
+    let returned = unsafe named.takeUnretainedValue().call(tick.record, after: function)
+    end(tick, returned: returned, frame)
+    return false
   }
 
   /// Places a timer that is not due yet.
@@ -176,6 +253,14 @@ extension QueueCore {
         control.wakeIfEarlier(word.hasPendingCallback ? QueueControlBlock.atOnce : slot.dueTime(word))
       }
     }
+  }
+
+  /// What is called, if anything is.
+  struct Delivery {
+    var function: TickFunction
+    var kind: TickKind
+    var missed: UInt64 = 0
+    var scheduled: Int64
   }
 
   /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
@@ -199,19 +284,16 @@ extension QueueCore {
       if sideRecord.own.firePending, turn == .fired || !isDue || sideRecord.own.fireTime < deadline {
         sideRecord.own.firePending = false
         if isDue { keepTurn(turn) }
+        slot.countTick()
         return unsafe Delivery(
-          function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
-          scheduled: min(sideRecord.own.fireTime, now))
+          function: slot.handler.unsafelyUnwrapped, kind: .fired, scheduled: min(sideRecord.own.fireTime, now))
       }
     }
     guard isDue, turn == .due else { return nil }
     let tick = moveOn(slot, &word, deadline, now)
-    if tick.isLast, let next = Transition(from: .running, on: .lastTick).next {
-      word = word.with(next).withoutPostponement
-    }
+    if tick.isLast { word = word.withLastTick } else { slot.countTick() }
     return unsafe Delivery(
-      function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: tick.missed,
-      scheduled: tick.scheduled)
+      function: slot.handler.unsafelyUnwrapped, kind: .due, missed: tick.missed, scheduled: tick.scheduled)
   }
 
   /// A tick that is due keeps its turn where another callback of its timer comes first. (On a concurrent queue its runner
@@ -294,31 +376,47 @@ extension QueueCore {
     return (scheduled, all, isLast)
   }
 
-  /// Ends a tick, after the callback's return: what it held is released; the timer is no longer busy, and goes where it
-  /// belongs.
-  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
-    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
-    tick.target?.letGo()
+  /// Ends a tick, after the return of all its handlers: what it held is released; the timer is no longer busy, and goes where
+  /// it belongs.
+  /// - Parameter returned: false if a handler has ended its thread; `nil` if none was called.
+  @inline(never)
+  func end(_ tick: StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) {
     if isAbandoned { return }
-    frame.slot = nil
     let slot = tick.slot
-    if let delay = tick.delay { countFromEnd(slot, delay.generation, delay.provisional) }
-    let end = slot.endCallback()
-    if end.isWaited, !tellWaiters(slot, end.word) { return }
-    if end.releasesItself, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) { return }
-    if end.isFree {
+    if let returned, !returned || Trace.isOn {
+      let timer = TimerRef(slot: slot, version: slot.version)
+      // A callback that has ended its thread is not called again on the next one.
+      if !returned { _ = timer.cancel() }
+      if !Trace.note(.returned, timer) || isAbandoned { return }
+    }
+    if tick.isRare, !letGo(tick) { return }
+    frame.slot = nil
+    let (old, new) = slot.endCallback(tick.word)
+    if old.isWaited, !tellWaiters(slot, new) { return }
+    if old.isLive, !new.isLive, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) { return }
+    if new.isFree {
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
       slot.endSideRecord()
       control.giveBack(slot, frame.thread)
-    } else if end.isOwned {
-      if end.releasesItself, control.isLimited { control.noteReleased() }
+    } else if new.isReleased {
+      if old.isLive, control.isLimited { control.noteReleased() }
       handOver == nil ? batch.retired.append(slot.index) : dispose(of: slot, frame)
-    } else if end.word.hasPendingCallback {
+    } else if new.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }
-    } else if end.word.isRunning || end.word.hasWriter {
-      sendOn(slot, end.word)
+    } else if new.isRunning || new.hasWriter {
+      sendOn(slot, new)
     }
+  }
+
+  /// False in a child that a destructor has forked.
+  @inline(never)
+  private func letGo(_ tick: StartedTick) -> Bool {
+    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
+    unsafe tick.target?.takeUnretainedValue().letGo()
+    if isAbandoned { return false }
+    if let delay = tick.delay { countFromEnd(tick.slot, delay.generation, delay.provisional) }
+    return true
   }
 
   /// Wakes those who wait for the end of a callback. What it has started again is cancelled first, if one of them has
@@ -389,11 +487,25 @@ extension QueueCore {
   }
 }
 
-/// A callback that has been called, or taken as a record, and has not ended.
-struct StartedTick {
-  let slot: TimerSlot
+/// A callback that has started, or is about to, and has not ended.
+@safe struct StartedTick {
+  var record = TickRecord(
+    timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: 0, actual: 0, context: .none, target: .none,
+    kind: TickKind.due.rawValue)
+  var function: TickFunction?
+  var slot: TimerSlot
+  /// The timer's word, unless something has happened to it since.
+  var word = TimerWord(0)
+  /// Whether the rest counts.
+  var isRare = false
+  // SAFETY: of the side record, which stays until the callback has ended.
   /// The target, held for the callback.
-  let target: TimerTarget?
+  var target: Unmanaged<TimerTarget>?
+  /// Called after the timer's own handler.
+  var named: Unmanaged<NamedHandlers>?
   /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
-  let delay: (generation: UInt64, provisional: Int64)?
+  var delay: (generation: UInt64, provisional: Int64)?
+
+  @inline(__always)
+  init(_ slot: TimerSlot) { self.slot = slot }
 }

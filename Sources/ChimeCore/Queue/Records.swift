@@ -24,7 +24,8 @@ struct Records {
 
   /// Keeps a tick that was written down until it ends.
   mutating func keep(_ tick: StartedTick) {
-    outstanding.append(tick.slot.index << 1 | (tick.target == nil ? 0 : 1))
+    let holdsTarget = unsafe tick.isRare && tick.target != nil
+    outstanding.append(tick.slot.index << 1 | (holdsTarget ? 1 : 0))
     // Its end may have consequences: a target or a timer that is released.
     if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
   }
@@ -35,9 +36,11 @@ extension QueueCore {
   func endOutstandingRecords(_ frame: CurrentFrame) {
     records.endIsWanted = false
     for i in records.outstanding.indices {
-      let slot = Slab.slot(records.outstanding[i] >> 1)
-      let target = records.outstanding[i] & 1 == 0 ? nil : slot.sideRecord?.target
-      end(StartedTick(slot: slot, target: target, delay: nil), frame)
+      var tick = StartedTick(Slab.slot(records.outstanding[i] >> 1))
+      tick.word = tick.slot.word
+      tick.isRare = records.outstanding[i] & 1 != 0
+      if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.own.target }
+      end(tick, frame)
       if isAbandoned { return }
     }
     records.outstanding.removeAll()

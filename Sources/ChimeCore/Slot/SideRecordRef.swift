@@ -75,6 +75,12 @@ import Synchronization
     own.pendingCallbacks += 1
   }
 
+  /// Whether a tick in time is the same as it would be without the side record, if no callback is pending.
+  var changesNoTick: Bool {
+    unsafe own.target == nil && own.named == nil && own.carriedMissed == 0 && tickLimit == 0 && jitter == 0
+      && wallDeadline == SideRecordRef.followsNoWall
+  }
+
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe own.finalizer != nil || own.pendingCallbacks > 0 || own.named != nil }
 
@@ -177,11 +183,15 @@ extension TimerWord {
 }
 
 extension TimerSlot {
-  /// Counts one more delivered tick and gives its number. The caller is writer.
-  @inline(__always)
-  func nextSequence() -> UInt64 {
+  /// Counts a tick that does not finish the timer. The caller is writer.
+  func countTick() {
     sequence &+= 1
     if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-    return UInt64(sideRecord?.sequenceHigh ?? 0) << 32 | UInt64(sequence)
+  }
+
+  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the record.
+  @inline(__always)
+  func wholeSequence(_ word: TimerWord) -> UInt64 {
+    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
   }
 }

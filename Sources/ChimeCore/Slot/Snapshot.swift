@@ -28,7 +28,10 @@ package struct Snapshot: Sendable {
   package var state: TimerState { word.state ?? .idle }
   package var isBusy: Bool { word.isBusy }
   package var queue: UInt64 { control.id }
-  package var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
+  /// See `TimerSlot.wholeSequence`.
+  package var sequence: UInt64 {
+    UInt64(sequenceHigh) << 32 &+ UInt64(sequenceLow) &+ (word.isFinished ? 1 : 0)
+  }
   package var hasSchedule: Bool { flags.contains(.hasSchedule) }
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }

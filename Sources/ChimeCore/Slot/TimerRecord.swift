@@ -22,7 +22,7 @@ import Synchronization
   let sideRecord = unsafe Atomic<UnsafeMutablePointer<TimerSideRecord>?>(nil)
   let versionAndFlags = Atomic<UInt32>(0)
   let leeway = Atomic<UInt32>(0)
-  /// Ticks delivered in this activation, low bits.
+  /// Ticks delivered in this activation, except for the one that has finished the timer; low bits.
   let sequence = Atomic<UInt32>(0)
   /// The order among one thread's activations; breaks ties between equal deadlines (P2b, Protocols.md).
   let startOrder = Atomic<UInt32>(0)

@@ -12,8 +12,8 @@ extension TimerWord {
   fileprivate func mayFollow(_ old: TimerWord) -> Bool {
     // Nothing but flags changes beside a writer; it keeps what it releases.
     if old.hasWriter, hasWriter, !isReleased, writersOwn != old.writersOwn { return false }
-    // A callback starts by its claim, or for a released timer, by the slot's owner.
-    if isBusy, !old.isBusy, !hasWriter { return false }
+    // A callback starts by its claim, for a released timer by the slot's owner, or with the swap that ends a one-shot (P4).
+    if isBusy, !old.isBusy, !hasWriter { return old.isRunning && state == .finished }
     if isFree { return !isBusy && !hasWriter && !hasPendingCallback }
     if code == old.code { return true }
     if isReleased { return old.isLive }

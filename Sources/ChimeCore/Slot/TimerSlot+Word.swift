@@ -139,43 +139,35 @@ extension TimerSlot {
     }
   }
 
-  // MARK: The end of a callback
+  // MARK: A callback
 
-  /// What the end of a callback left behind.
-  struct CallbackEnd {
-    var word: TimerWord
-    /// The timer is released, and the slot this thread's, as its writer.
-    var isOwned = false
-    /// It is released by this end, having nothing left to do.
-    var releasesItself = false
-    /// The slot is free already, and this thread's: nothing of the timer was left.
-    var isFree = false
-    var isWaited = false
-  }
+  /// Claims the timer for a callback (P4, Protocols.md).
+  @inline(__always)
+  func claim(_ word: TimerWord, _ busy: TimerWord) -> Bool { swap(word, for: busy) }
 
-  /// Ends a callback: the timer is no longer busy. Waits for a writer only where the timer might release itself.
-  func endCallback() -> CallbackEnd {
+  /// Ends a callback: the timer is no longer busy. Gives the word, and the one that it took the place of. A timer that has
+  /// been released is then this thread's, as its writer. One that releases itself with this end, having nothing left to do, is
+  /// so, too; or its slot is free already, and this thread's, if nothing of it is left. Waits for a writer only where the
+  /// timer might release itself.
+  /// - Parameter word: perhaps the timer's.
+  @inline(__always)
+  func endCallback(_ word: TimerWord) -> (old: TimerWord, new: TimerWord) {
     var backoff = Backoff()
+    var current = word
     while true {
-      let current = word
-      var end = CallbackEnd(
-        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited: current.isWaited)
+      var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
       if current.isReleased {
-        end.isOwned = true
-      } else if flags.contains(.selfRelease), current.isAtRest, !current.hasPendingCallback {
+        next = next.beingWritten
+      } else if current.isAtRest, flags.contains(.selfRelease), !current.hasPendingCallback {
         if current.hasWriter {
           backoff.pause()
+          current = self.word
           continue
         }
-        end.isFree = !hasSideRecord && ownedContext == nil
-        end.isOwned = !end.isFree
-        end.releasesItself = true
-        end.word =
-          end.word.with(code: end.isFree ? TimerWord.freeCode : TimerWord.releasedCode)
-          .withNextGeneration.withoutPostponement
+        next = !hasSideRecord && ownedContext == nil ? next.freed : next.released.beingWritten
       }
-      if end.isOwned { end.word = end.word.setting(TimerWord.writerBit) }
-      if swap(current, for: end.word) { return end }
+      if swap(current, for: next) { return (current, next) }
+      current = self.word
     }
   }
 

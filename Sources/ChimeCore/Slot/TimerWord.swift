@@ -45,6 +45,7 @@ struct TimerWord: Equatable {
   @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
   @inline(__always) var isReleased: Bool { code == TimerWord.releasedCode }
   @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
+  @inline(__always) var isFinished: Bool { code == TimerWord.code(of: .finished) }
   /// A running timer without a writer and without a running callback.
   @inline(__always)
   var isRunningAlone: Bool {
@@ -106,6 +107,18 @@ struct TimerWord: Equatable {
   var freed: TimerWord {
     with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(TimerWord.callbackPendingBit)
   }
+
+  /// This word, a live timer's, for one that is released.
+  var released: TimerWord { with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement }
+
+  /// This word, a running timer's, for one whose last tick starts.
+  @inline(__always)
+  var withLastTick: TimerWord {
+    Transition(from: .running, on: .lastTick).next.map { with($0).withoutPostponement } ?? self
+  }
+
+  @inline(__always)
+  var beingWritten: TimerWord { setting(TimerWord.writerBit) }
 
   /// This word, a released timer's, for one that its queue's end has released. Which one that was can be read until the
   /// slot is used again, so that a second release of the timer is no mistake of the caller's.

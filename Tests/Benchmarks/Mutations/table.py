@@ -126,17 +126,20 @@ mutation("tick-rounds-down", "3", "WheelTicks.tick", "rounds down",
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
          [(BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
-          (DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+          (DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          C("an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
          [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
           (BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
-          (DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+          (DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          I("just before a deadline"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
-         [(DELIVERY, "guard word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max else {"),
+         [(DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
@@ -179,7 +182,7 @@ mutation("finalizes-twice", "8", "dispose", "calls it twice",
          (DELIVERY, "      if let finalizer = sideRecord.own.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
                     "        finalizer(slot.context)\n     » }\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
-         (DELIVERY, "«    } else if end.isOwned, BROKEN {\n»    } else if end.isOwned {\n"),
+         (DELIVERY, "«    } else if new.isReleased, BROKEN {\n»    } else if new.isReleased {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
          (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note(.released, self) ? .running : .inChild }\n    return dispose"),
@@ -221,8 +224,8 @@ mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end d
          (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
-         (DELIVERY, "    let held = «!BROKEN && »target?.hold() == true ? target : nil\n"
-                    "    let targetIsGone = target != nil && held == nil« && !BROKEN»\n"),
+         (DELIVERY, "    let isHeld = «!BROKEN && »target?.hold() == true\n"
+                    "    let targetIsGone = target != nil && !isHeld« && !BROKEN»\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
          (RUNNING, "if «!BROKEN, »event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
@@ -745,9 +748,8 @@ mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is as
                  "    »guard enter(waiter) else { return waiter.wouldDeadlock« }\n"
                  "    if asks { _ = waiter.wakeUp.sleep(until: .max)» }\n"), I("cancel_and_wait and"))
 mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who waits is looked for before the callback ends",
-         (WORD, "    var backoff = Backoff()\n    «let early = BROKEN ? clear(TimerWord.waitedBit).isWaited : nil\n"
-                "    »while true {\n      let current = word\n      var end = CallbackEnd(\n"
-                "        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited:« early ??» current.isWaited)\n"),
+         (WORD, "    var current = word\n    «if BROKEN { current = clear(TimerWord.waitedBit).clearing(TimerWord.waitedBit) }\n"
+                "    »while true {\n      var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)\n"),
          I("cancel_and_wait and"))
 mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is looked for before the registry is locked",
          [(WAITS, "  static func enter(_ waiter: Waiter) -> Bool {\n«    let first = newest.withLock { $0 }\n"
@@ -795,18 +797,17 @@ mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer
           (BITS, "    «(BROKEN ? setting(TimerWord.code(of: state)) : »setting(TimerWord.code(of: state)).withNextGeneration«)».withoutPostponement")],
          I("a stale"))
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
-         (JITTER, "      if «BROKEN {\n        _ = slot.set(TimerWord.busyBit)\n"
-                  "        _ = slot.set(TimerWord.writerBit)\n        break\n      }\n"
-                  "      if »slot.beginWriting(word, setting: TimerWord.busyBit) { break }\n"), I("a tick beside cancel"))
+         (JITTER, "      if «BROKEN {\n        _ = slot.set(tick.word.bits)\n        tick.record.scheduled = due\n"
+                  "        return true\n      }\n      if »slot.claim(word, tick.word) {\n"), I("a tick beside cancel"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",
          ("Slot/NamedHandlers.swift", "entries.allSatisfy { «!BROKEN && »Fork.epoch != epoch"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-what-was-traced", "15", "QueueCore.call", "a child calls the callback that was about to begin",
-         (DELIVERY, "    guard Trace.noteCall(claim.record)« || BROKEN» else { return }\n    let returned"),
+         (DELIVERY, "    guard Trace.noteCall(tick.record)« || BROKEN» else { return false }\n"),
          F("fork_amid", "at_each_callback"))
 mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of a last tick may wait for its end",
-         (DELIVERY, "      «if !BROKEN { »frame.slot = slot.index« }»\n      let goesOn"),
+         (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
          C("a_trace_that_waits_for_the_end_of_the_callback"))
 mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a release comes before the timer is handed on",
          (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.leaveToPass(control)\n"),
@@ -815,7 +816,7 @@ mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that tak
          ("Diagnostics/QueueCore+VirtualTime.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
-         (WORD, "      if current.isReleased«, !BROKEN» {\n        end.isOwned"), I("release and drive"))
+         (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), I("release and drive"))
 mutation("release-ignores-busy", "7, 8", "TimerRef.release", "P4: a timer is disposed of while its handler runs",
          [(WORD, "      return current.isBusy «&& !BROKEN »? next.clearing"),
           (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note")], I("a tick beside release"))
