@@ -273,9 +273,15 @@ final class Scheduler: SeamScheduler {
         let place = (runnable & (current.bit - 1)).nonzeroBitCount
         return pick(chosen <= place ? chosen - 1 : chosen)
       case .pct, .random, .exhaustive, .straight:
-        return canGoOn ? current : pick(0)
+        return canGoOn ? current : following
       }
     }
+  }
+
+  /// In turn: of three, two spinners would otherwise give way to each other, and never to the one that they wait for.
+  private var following: Coroutine {
+    let behind = runnable & ~(current.bit | (current.bit - 1))
+    return coroutines[(behind != 0 ? behind : runnable).trailingZeroBitCount]
   }
 
   private func pick(_ number: Int) -> Coroutine {
