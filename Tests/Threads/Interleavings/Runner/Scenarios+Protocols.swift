@@ -307,7 +307,7 @@ extension Scenario {
       },
       runScenario("another run takes the last tick of run", preemptions: 2, answers: .ok, .busy) { world, queue in
         world.timer(queue, after: millisecond, finalizer: false)
-        world.thread("second driver") { world.call("run") { QueueCore.run(queue.id, untilStopped: false) } }
+        world.thread("second driver") { _ = world.call("run") { QueueCore.run(queue.id, untilStopped: false) } }
       },
       Scenario("stop ends run, twice") { world in
         let queue = world.queue(.host)
