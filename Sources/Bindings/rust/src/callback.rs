@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Nothing may unwind into C. A panic waits for the end of the call that runs the closure, if that is one of this thread's;
-/// elsewhere it ends the process, having printed its message. No payload is dropped here, because that could panic, too.
+/// elsewhere it ends the process, having printed its message.
 pub(crate) fn guard(body: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
         let is_of_a_call = CALLS.with(|calls| calls.try_borrow().map_or(false, |calls| !calls.is_empty()));
@@ -25,10 +25,14 @@ pub(crate) fn guard(body: impl FnOnce()) {
             std::mem::forget(payload);
             std::process::abort();
         }
-        CALLS.with(|calls| match calls.borrow_mut().last_mut() {
-            Some(first @ None) => *first = Some(payload),
-            _ => std::mem::forget(payload),
-        })
+        let another = CALLS.with(|calls| match calls.borrow_mut().last_mut() {
+            Some(first @ None) => first.replace(payload),
+            _ => Some(payload),
+        });
+        // What panics in the drop of a payload is leaked.
+        if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(another))) {
+            std::mem::forget(worse);
+        }
     }
 }
 
