@@ -95,6 +95,16 @@ RUN_LOOP_TEST(a_run_of_no_time_runs_all_that_is_due, NULL) {
   }
 }
 
+/* More than a slice has: 256. */
+RUN_LOOP_TEST(a_run_of_no_time_leaves_nothing_of_a_large_pass, NULL) {
+  enum { TIMERS = 600 };
+  int ticks = 0;
+  const chime_timer_options options = TIMER_OPTIONS(.handler = count_due, .context = &ticks);
+  for (int i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), NULL));
+  run_for(t, NULL, 0);
+  EXPECT_EQ(ticks, TIMERS);
+}
+
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
 #define OWN_MODE "mode \xc3\xb6" /* UTF-8 */
@@ -342,7 +352,8 @@ static void run_loop_stop_main(void *context) {
   add(ran, 1);
 }
 
-/* Runs queues on it, and drains the main queue: each time until a function on the queue stops it. */
+/* Runs queues on it, and drains the main queue: each time until a function on the queue stops it, after which no other
+   begins; or until a tick. */
 TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
   chime_run_loop_t loop = 0;
   REQUIRE_OK(chime_run_loop_main(&loop));
@@ -351,9 +362,14 @@ TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
     chime_queue_t queue = 0;
     int ran = 0;
     REQUIRE_OK(i == 0 ? chime_run_loop_queue_create(loop, NULL, NULL, &queue) : chime_queue_main(NULL, &queue));
-    EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
-    EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
-    EXPECT_EQ(ran, 1);
+    for (int j = 0; j < 3; j++) EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
+    for (int j = 1; j <= 3; j++) {
+      EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
+      EXPECT_EQ(ran, j);
+    }
+    probe *p = probe_after(t, queue, NULL, CHIME_MILLISECOND);
+    EXPECT_OK(chime_run_loop_run(NULL, CHIME_FOREVER, CHIME_RUN_LOOP_UNTIL_TICK));
+    EXPECT_EQ(load(&p->ticks), 1);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
 }

@@ -23,7 +23,7 @@ START_riscv64 := $(call QEMU,riscv64)
 BYTES_riscv64 := 320000
 
 CC_musl := musl-gcc
-BYTES_musl := 380000
+BYTES_musl := 390000
 
 CC_musl-static := $(CC_musl)
 STATIC_musl-static := yes
@@ -32,7 +32,7 @@ ZIG := $(SOURCES_OF_CHIME)/build/zig
 CC_arm64-musl := $(ZIG)/aarch64-linux-musl-cc
 START_arm64-musl := $(START_arm64)
 STATIC_arm64-musl := yes
-BYTES_arm64-musl := 380000
+BYTES_arm64-musl := 390000
 
 # With the shared library, and Debian's musl for arm64 to load it.
 MUSL_ARM64 := $(SOURCES_OF_CHIME)/build/musl-arm64

@@ -21,9 +21,15 @@ final class DispatchDriver: QueueDriver {
       standing: TimerMachineHandler {
         // Its time has come, whatever the clock says when the pass reads it.
         (core.driver as? DispatchDriver)?.armed.store(.max, ordering: .relaxed)
-        core.pass()
+        Self.pass(core, context)
       })
-    waker = Locked(context.queue.makeRunner { core.pass() })
+    waker = Locked(context.queue.makeRunner { Self.pass(core, context) })
+  }
+
+  private static func pass(_ core: QueueCore, _ context: DispatchContext) {
+    let before = core.counters.ticks
+    core.pass()
+    if context.isMain, core.counters.ticks != before { MainQueue.noteTick() }
   }
 
   /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
@@ -90,5 +96,5 @@ final class DispatchDriver: QueueDriver {
   /// Once the main thread has ended, libdispatch runs the main queue on threads of its own.
   var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainQueue.isMainThread) }
   var mayNeverRun: Bool { !dispatchContext.isOwn }
-  var shouldYield: Bool { dispatchContext.isMain && MainQueue.isBeingRun && MainQueue.stopIsPending }
+  var shouldYield: Bool { dispatchContext.isMain && MainQueue.isToYield }
 }

@@ -15,7 +15,7 @@ extension Loop {
     case .failure(let status): return status
     case .success(let loop):
       guard let mode = loop.state.withLock({ $0.makeIndex(of: .mainQueue) }) else { return Memory.refusal }
-      return loop.run(Run(mode: mode, isOfMainQueue: true), until: .max, stopFile) { MainQueue.emptyStopFile() }
+      return loop.run(Run(mode: mode, isOfMainQueue: true), until: .max, stopFile)
     }
   }
 }

@@ -27,7 +27,7 @@ extension Loop {
         mainQueue = file
       }
       let end = Clock.monotonic.now.saturatingAdd(timeout)
-      return loop.run(Run(mode: index, untilTick: untilTick), until: end, mainQueue) { MainQueue.drain(mainQueue) }
+      return loop.run(Run(mode: index, untilTick: untilTick), until: end, mainQueue)
     }
   }
 
@@ -40,12 +40,24 @@ extension Loop {
     case endRound
     /// Waits for the descriptor, which is set for the next deadline.
     case wait(Int32)
+    /// The time is up, and nothing of it is left to do.
+    case end
+  }
+
+  /// Which queues have a turn.
+  enum Phase {
+    /// Those that are due; where none is, the run waits.
+    case running
+    /// The time was up after a wait: what has become due in it comes still.
+    case lastRound
+    /// The time is up: those whose pass has left some of what it collected.
+    case remainders
   }
 
   /// - Parameters:
-  ///   - other: a descriptor that is waited for, too; -1 for none.
-  ///   - drain: called when that can be read.
-  func run(_ run: Run, until end: Int64, _ other: Int32, _ drain: () -> Void) -> Status {
+  ///   - other: a descriptor that is waited for, too: the main queue's, or where the run is of the main queue, that of
+  ///     its stop; -1 for none.
+  func run(_ run: Run, until end: Int64, _ other: Int32) -> Status {
     let isThere = state.withLock { state in
       guard state.runs.makesRoom() else { return false }
       state.runs.append(run)
@@ -55,7 +67,7 @@ extension Loop {
     }
     if !isThere { return Memory.refusal }
     let epoch = Fork.epoch
-    let status = goRound(run, until: end, other, epoch, drain)
+    let status = goRound(run, until: end, other, epoch)
     // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
     if epoch != Fork.epoch { return .inChild }
     state.withLock { state in
@@ -67,23 +79,29 @@ extension Loop {
 
   /// In rounds: a turn for each queue that is due, followed by the main queue and the run's end. There is no array of
   /// what is due: a tick allocates nothing (promise 19).
-  private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void) -> Status {
+  private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32) -> Status {
     // 0: a round begins with the next visit.
     var round: UInt64 = 0
+    var phase = Phase.running
     while true {
-      switch state.withLock({ next(&$0, in: run.mode, until: end, &round) }) {
+      var ticked = false
+      var hasWaited = false
+      switch state.withLock({ next(&$0, in: run.mode, until: end, &round, phase) }) {
       case .stop: return .stopped
+      case .end: return .timedOut
       case .visit(let driver, let core):
         let before = core.counters.ticks
         core.pass()
         if epoch != Fork.epoch { return .inChild }
-        state.withLock { _ in driver.endPass() }
+        let isRemainder = core.batch.isOpen
+        state.withLock { _ in driver.endPass(leaves: isRemainder) }
         if threadEnds { return .stopped }
         if run.untilTick, core.counters.ticks != before { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
         continue
-      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
+      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { ticked = drain(other, run) }
       case .wait(let file):
-        if Descriptors.wait(file, other) { drain() }
+        if Descriptors.wait(file, other) { ticked = drain(other, run) }
+        hasWaited = true
         // A loop is bound to its thread, which goes on; the callbacks that come do not end for it.
         if isOwn { _ = ThreadEnd.isPending }
         state.withLock { $0.fileTime = .min }
@@ -94,15 +112,26 @@ extension Loop {
         return end != .max && Clock.monotonic.now >= end
       }
       if threadEnds { return .stopped }
-      if isOver { return state.withLock({ takeStop($0) }) ? .stopped : .timedOut }
+      if run.untilTick, ticked { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
+      if isOver { phase = hasWaited ? .lastRound : .remainders }
     }
+  }
+
+  /// Does the main queue's work; or where the run is of the main queue, notes that a stop was asked for. Gives whether a
+  /// queue has delivered a tick.
+  private func drain(_ file: Int32, _ run: Run) -> Bool {
+    if !run.isOfMainQueue { return MainQueue.drain(file, of: self, untilTick: run.untilTick) }
+    MainQueue.emptyStopFile()
+    return false
   }
 
   /// Whether a callback has ended this thread, which goes on to its end in the caller.
   private var threadEnds: Bool { ThreadEnd.isCaught && !isOwn }
 
   /// The next step; with the loop's lock held.
-  private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
+  private func next(
+    _ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64, _ phase: Phase
+  ) -> Step {
     if takeStop(state) { return .stop }
     let now = Clock.monotonic.now
     let count = state.drivers.count
@@ -110,7 +139,8 @@ extension Loop {
       // Drivers may have come and gone since the visit before: so the search goes round the whole list.
       let index = (state.cursor + step) % count
       let driver = state.drivers[index]
-      guard round == 0 || driver.lastRound != round, state.isIn(mode, driver), let core = driver.beginPass(at: now)
+      guard round == 0 || driver.lastRound != round, state.isIn(mode, driver),
+        phase != .remainders || driver.hasRemainder, let core = driver.beginPass(at: now)
       else { continue }
       if round == 0 {
         state.lastRound += 1
@@ -124,6 +154,7 @@ extension Loop {
       round = 0
       return .endRound
     }
+    if phase != .running { return .end }
     // Nothing is due: the timer is set for the next deadline, or the run's end.
     var time = end
     for driver in state.drivers where state.isIn(mode, driver) { time = min(time, driver.nextPass) }

@@ -59,7 +59,20 @@ package enum MainQueue: ProcessState {
     isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
   }
 
-  static var stopIsPending: Bool { stopRequest.seemsPending }
+  /// The loop that drains the queue, and whether that ends with a queue's first pass that delivers a tick. The main
+  /// thread's.
+  private nonisolated(unsafe) static var draining: (loop: Loop, untilTick: Bool)?
+  private nonisolated(unsafe) static var hasTicked = false
+
+  /// Whether no other callback is to begin: the run that drains the queue is to end. The main thread.
+  static var isToYield: Bool {
+    if isBeingRun { return stopRequest.seemsPending }
+    guard let (loop, untilTick) = unsafe draining else { return false }
+    return unsafe loop.isStopping.load(ordering: .relaxed) || untilTick && hasTicked
+  }
+
+  /// A pass of a main queue has delivered a tick.
+  static func noteTick() { unsafe hasTicked = true }
 
   /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
@@ -115,12 +128,19 @@ package enum MainQueue: ProcessState {
   }
 
   /// Does the queue's work. The main thread, in no block of the queue.
-  static func drain(_ file: Int32) {
+  /// - Parameter loop: whose run drains it, if it is a loop's.
+  /// - Returns: whether a queue on it has delivered a tick.
+  @discardableResult
+  static func drain(_ file: Int32, of loop: Loop? = nil, untilTick: Bool = false) -> Bool {
+    unsafe draining = loop.map { ($0, untilTick) }
+    unsafe hasTicked = false
+    defer { unsafe draining = nil }
     withoutCancellation { host in
       unsafe hostOfDrain = host
       chime_dispatch_drain_main_queue(file)
       unsafe hostOfDrain = nil
     }
+    return unsafe hasTicked
   }
 
   /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:

@@ -16,6 +16,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   private var armed = Int64.max
   /// A pass was requested and has not begun.
   private var isWoken = false
+  /// The last pass has left some of what it collected.
+  private(set) var hasRemainder = false
   /// The round of the loop in which the queue had its last turn.
   var lastRound: UInt64 = 0
   /// A pass is running; if this is read during it, a handler has run the loop again.
@@ -44,7 +46,11 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     return core
   }
 
-  func endPass() { isInside = false }
+  /// - Parameter leaves: whether some of what the pass has collected is left for the next one.
+  func endPass(leaves: Bool) {
+    isInside = false
+    hasRemainder = leaves
+  }
 
   // MARK: QueueDriver
 
@@ -93,7 +99,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool {
-    loop.isStopping.load(ordering: .relaxed) || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
+    loop.isStopping.load(ordering: .relaxed) || isMainQueue && MainQueue.isToYield
   }
 
   /// The loop's thread has ended.

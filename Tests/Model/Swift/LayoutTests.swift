@@ -68,7 +68,10 @@ import Testing
       do throws(ChimeError) {
         #expect(try Status(rawValue: Int32(number)).outcome() == outcomes[number] && number >= 0)
       } catch {
-        #expect(number < 0 && "CHIMEERROR\(error.code)".uppercased() == name.filter { $0 != "_" })
+        // One code for a queue that has ended, whatever shows it.
+        let hasEnded = name == "CHIME_ERROR_INVALID_HANDLE" || name == "CHIME_ERROR_TARGET_GONE"
+        let code = (hasEnded ? "CHIME_ERROR_SHUT_DOWN" : name).filter { $0 != "_" }
+        #expect(number < 0 && "CHIMEERROR\(error.code)".uppercased() == code)
       }
     }
   }
