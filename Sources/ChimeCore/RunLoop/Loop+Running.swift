@@ -45,7 +45,7 @@ extension Loop {
   }
 
   /// Which queues have a turn.
-  enum Phase {
+  enum RoundKind {
     /// Those that are due; where none is, the run waits.
     case running
     /// The time was up after a wait: what has become due in it comes still.
@@ -82,11 +82,11 @@ extension Loop {
   private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32) -> Status {
     // 0: a round begins with the next visit.
     var round: UInt64 = 0
-    var phase = Phase.running
+    var kind = RoundKind.running
     while true {
       var ticked = false
       var hasWaited = false
-      switch state.withLock({ next(&$0, in: run.mode, until: end, &round, phase) }) {
+      switch state.withLock({ next(&$0, in: run.mode, until: end, &round, kind) }) {
       case .stop: return .stopped
       case .end: return .timedOut
       case .visit(let driver, let core):
@@ -113,7 +113,7 @@ extension Loop {
       }
       if threadEnds { return .stopped }
       if run.untilTick, ticked { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
-      if isOver { phase = hasWaited ? .lastRound : .remainders }
+      if isOver { kind = hasWaited ? .lastRound : .remainders }
     }
   }
 
@@ -130,7 +130,7 @@ extension Loop {
 
   /// The next step; with the loop's lock held.
   private func next(
-    _ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64, _ phase: Phase
+    _ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64, _ kind: RoundKind
   ) -> Step {
     if takeStop(state) { return .stop }
     let now = Clock.monotonic.now
@@ -140,7 +140,7 @@ extension Loop {
       let index = (state.cursor + step) % count
       let driver = state.drivers[index]
       guard round == 0 || driver.lastRound != round, state.isIn(mode, driver),
-        phase != .remainders || driver.hasRemainder, let core = driver.beginPass(at: now)
+        kind != .remainders || driver.hasRemainder, let core = driver.beginPass(at: now)
       else { continue }
       if round == 0 {
         state.lastRound += 1
@@ -154,7 +154,7 @@ extension Loop {
       round = 0
       return .endRound
     }
-    if phase != .running { return .end }
+    if kind != .running { return .end }
     // Nothing is due: the timer is set for the next deadline, or the run's end.
     var time = end
     for driver in state.drivers where state.isIn(mode, driver) { time = min(time, driver.nextPass) }

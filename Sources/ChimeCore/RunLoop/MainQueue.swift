@@ -59,6 +59,8 @@ package enum MainQueue: ProcessState {
     isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
   }
 
+  static var stopIsPending: Bool { stopRequest.seemsPending }
+
   /// The loop that drains the queue, and whether that ends with a queue's first pass that delivers a tick. The main
   /// thread's.
   private nonisolated(unsafe) static var draining: (loop: Loop, untilTick: Bool)?
@@ -66,7 +68,7 @@ package enum MainQueue: ProcessState {
 
   /// Whether no other callback is to begin: the run that drains the queue is to end. The main thread.
   static var isToYield: Bool {
-    if isBeingRun { return stopRequest.seemsPending }
+    if isBeingRun { return stopIsPending }
     guard let (loop, untilTick) = unsafe draining else { return false }
     return unsafe loop.isStopping.load(ordering: .relaxed) || untilTick && hasTicked
   }
