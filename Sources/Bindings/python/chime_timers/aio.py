@@ -5,6 +5,7 @@ thread. The loop has to have `add_reader`, as asyncio's have on Linux and macOS.
 """
 
 import asyncio
+import ctypes
 import dataclasses
 import warnings
 from typing import AsyncGenerator, Callable, Optional, Set
@@ -20,7 +21,7 @@ class _LoopQueue(Queue):
     timers: "Optional[Timers]" = None
 
     def _ending(self) -> None:
-        if c.queue_now(self._cell, c.c_int64()) == c.ERROR_FORKED:
+        if c.queue_now(self._cell, ctypes.c_int64()) == c.ERROR_FORKED:
             return  # the loop's own descriptor is shared with the parent
         timers, self.timers = self.timers, None
         if timers is not None:
