@@ -25,7 +25,6 @@ from .values import (FOREVER, FOREVER_NS, Clock, Closed, Duration, Error, Forked
                      MissedPolicy, Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo,
                      Unsupported, WouldDeadlock, outcome)
 from .values import instant as _instant
-from .values import text_in_c as _text_in_c
 
 __version__ = "0.9.0"
 __all__ = [
@@ -69,9 +68,12 @@ def memory_used() -> int:
     return number
 
 
-def trace_to_file(path: "_Union[str, _os.PathLike[str], None]") -> Outcome:
+def trace_to_file(path: "_Union[str, bytes, _os.PathLike[str], _os.PathLike[bytes], None]") -> Outcome:
     """Writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev). None ends it."""
-    return outcome(c.trace_to_file(_text_in_c(None if path is None else _os.fspath(path), "path")))
+    name = None if path is None else _os.fsencode(path)
+    if name is not None and b"\0" in name:
+        raise ValueError("path must not have a null character")
+    return outcome(c.trace_to_file(name))
 
 
 def reinitialize() -> Outcome:

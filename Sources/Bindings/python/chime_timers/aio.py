@@ -11,8 +11,9 @@ import warnings
 from typing import AsyncGenerator, Callable, Optional, Set
 
 from . import c
-from .queues import Queue
-from .values import FOREVER_NS, Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+from .queues import Handler, Queue
+from .timers import Timer
+from .values import Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
 
 
 class _LoopQueue(Queue):
@@ -53,6 +54,8 @@ class Timers:
     def __init__(self, *, label: Optional[str] = None, bound: bool = False) -> None:
         """bound: other threads cannot drive the queue, and the loop's own calls are faster (chime.h,
         CHIME_QUEUE_BOUND)."""
+        if hasattr(self, "queue"):
+            raise RuntimeError("Timers has been made already")
         self.loop = asyncio.get_running_loop()
         self._sleepers: "Set[asyncio.Future[int]]" = set()
         self._iterators: "Set[asyncio.Future[None]]" = set()
@@ -97,6 +100,9 @@ class Timers:
         """Sleeps until a deadline on the queue's clock (time.monotonic_ns); by how many seconds it was late. A task that is
         cancelled takes its timer with it. Closing cancels the sleeper."""
         schedule = Schedule(deadline_ns=deadline_ns)
+        return await self._sleep(lambda on_tick: self.queue.start(schedule, on_tick))
+
+    async def _sleep(self, start: "Callable[[Handler], Timer]") -> float:
         self._check_open()
         done: "asyncio.Future[int]" = self.loop.create_future()
         self._sleepers.add(done)
@@ -106,16 +112,15 @@ class Timers:
                 done.set_result(tick.actual_ns - tick.scheduled_ns)
 
         try:
-            with self.queue.start(schedule, on_tick):
+            with start(on_tick):
                 return await done / 1e9
         finally:
             self._sleepers.discard(done)
 
     async def sleep(self, delay: Duration) -> float:
         """Sleeps, as asyncio.sleep does; by how many seconds it was late. Closing cancels the sleeper."""
-        duration = max(0, nanoseconds(delay, "delay"))
-        self._check_open()
-        return await self.sleep_until_ns(min(self.queue.now_ns + duration, FOREVER_NS))
+        duration = delay if nanoseconds(delay, "delay") >= 0 else 0
+        return await self._sleep(lambda on_tick: self.queue.after(duration, on_tick))
 
     async def ticks(self, schedule: Schedule) -> AsyncGenerator[Tick, None]:
         """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks

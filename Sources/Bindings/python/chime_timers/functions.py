@@ -9,6 +9,7 @@ slices (SLICE), or in Python; what changes hands does so inside one instruction 
 twice, because a signal may be handled in a `finally`, too.
 """
 
+import contextvars
 import ctypes
 import functools
 import inspect
@@ -37,7 +38,8 @@ class Owner(weakref.ref):  # type: ignore[type-arg]
     __slots__ = ("_as_parameter_", "release")
 
     def __new__(cls, owner: Any, id: Any, release: Any) -> "Owner":
-        return super().__new__(cls, owner, collected.append)  # type: ignore[arg-type]
+        callback: Any = collected.append
+        return super().__new__(cls, owner, callback)
 
     def __init__(self, owner: Any, id: Any, release: Any) -> None:
         super().__init__(owner, collected.append)  # type: ignore[call-arg]
@@ -49,9 +51,13 @@ collected: Deque[Owner] = deque()
 alive: Dict[int, Owner] = {}
 
 
+PORTION = 64
+
+
 def release_collected() -> None:
-    """Takes up what `__del__` may have left. An id that was released is stale, and stays it: twice does nothing."""
-    while collected:
+    """Takes up what `__del__` may have left, a portion a call: a hundred thousand timers that were dropped hold up none. An id
+    that was released is stale, and stays it: twice does nothing."""
+    for _ in range(min(len(collected), PORTION)):
         try:
             owner = collected[0]
             owner.release(owner)
@@ -73,6 +79,22 @@ class Life:
         self.silent = False
         self.waiting: "Set[weakref.ReferenceType[Call]]" = set()  # calls that wait for handlers of the queue
         self.unsettled = False  # a call has been interrupted: see `settle_all`
+
+
+class InContext:
+    """A function as Chime calls it: in the context (contextvars) of the call that it was given to. Of a timer's function no two
+    calls overlap, so one copy of the context is enough for all of them."""
+
+    __slots__ = ("function", "context", "__weakref__")
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self.function, self.context = function, contextvars.copy_context()
+
+    def __call__(self, *arguments: Any) -> object:
+        return self.context.run(self.function, *arguments)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
 
 
 class Function:

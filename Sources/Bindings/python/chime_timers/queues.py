@@ -7,10 +7,10 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Generic, List, NoReturn, Optional, Tuple, TypeVar
+from typing import Any, Callable, List, NoReturn, Optional, Tuple, TypeVar
 
 from . import c
-from .functions import (SLICE, Call, Function, Life, Owner, alive, calling, checked, collected, deadline_after, no_handler,
+from .functions import (SLICE, Call, Function, InContext, Life, Owner, alive, calling, checked, collected, deadline_after, no_handler,
                         on_finalize, on_function, on_main_thread, on_tick, passed, release_collected, slices, until_gone, waits,
                         waits_no_more, woken)
 from .timers import Timer, schedule_in_c
@@ -36,9 +36,12 @@ class Queue:
     `advance`, `sync`, a release), or else one that waits for it (`shutdown`, `cancel_and_wait`, `release_and_wait`), and are
     raised from that; if there is none, they are reported like the others.
 
+    Functions are called in a copy of the context (contextvars) of the call that they were given to, one copy for all ticks of a
+    timer.
+
     Signals, Ctrl-C among them, are handled while the main thread waits in one of these calls: a tenth of a second later at
     most. What the signal's handler raises, an Exception included, ends the call, also where it interrupts a timer's handler
-    that runs inside.
+    that runs inside. (Not what it raises where it interrupts the `__del__` of a timer: that can only be reported.)
     """
 
     _cell = ctypes.c_uint64()  # the id; C writes it when it makes the queue
@@ -59,6 +62,8 @@ class Queue:
         bound, records: of a host-driven one
         affinity, realtime_priority: of a precise one
         """
+        if "_cell" in vars(self):
+            raise RuntimeError("the queue has been made already")
         if not isinstance(kind, QueueKind):
             raise TypeError(f"kind must be a QueueKind, not {type(kind).__name__}")
         if clock is not None and not isinstance(clock, Clock):
@@ -198,14 +203,14 @@ class Queue:
                cancelled: bool = False, target: bool = False) -> Timer:
         """The timer is there before C makes it, and has its id the moment that C has: whatever interrupts this, somebody
         has it, or nobody, and then it is released."""
-        timer = Timer(0, self)
-        timer._function = function
-        kept = Function(function, self._living(), Owner(timer, timer._cell, c.timer_release), cancelled or target)
+        timer, called = Timer(0, self), InContext(function)
+        timer._function = called
+        kept = Function(called, self._living(), Owner(timer, timer._cell, c.timer_release), cancelled or target)
         kept.silent = target and not cancelled
         try:
             timer._number = passed(kept, make, lambda number: arguments(timer, number))
             if make is c.timer_create:
-                kept.settle(timer._cell, function)
+                kept.settle(timer._cell, called)
             return timer
         except BaseException:
             timer.release()
@@ -236,7 +241,7 @@ class Queue:
         """Calls function(tick) once. Nobody holds the timer."""
         checked(function)
         first = nanoseconds(delay, "delay")
-        passed(Function(function, self._living()), c.timer_after, lambda number: (
+        passed(Function(InContext(function), self._living()), c.timer_after, lambda number: (
             self._cell, first, on_tick, number, on_finalize, None))
 
     # Functions
@@ -244,19 +249,19 @@ class Queue:
     def run_soon(self, function: Callable[[], object]) -> None:
         """Calls the function on the queue as soon as possible."""
         checked(function)
-        passed(Function(function, self._living()), c.queue_async, lambda number: (
+        passed(Function(InContext(function), self._living()), c.queue_async, lambda number: (
             self._cell, on_function, number, on_finalize))
 
     def sync(self, function: Callable[[], Result], timeout: Duration = FOREVER) -> Result:
-        """Calls the function in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a lock.
-        Raises TimeoutError if it could not start in time; it will not run then.
+        """Calls the function in mutual exclusion with the queue's handlers, in a copy of the caller's context, and gives what
+        it gives: the queue as a lock. Raises TimeoutError if it could not start in time; it will not run then.
 
         On the main thread an exception of a signal's handler ends the wait. A function that the queue's own thread is
         running then goes on, and what it gives is dropped; one that has not started will not run.
         """
         checked(function)
         limit = nanoseconds(timeout, "timeout")
-        sync = _Sync(function)
+        sync = _Sync(InContext(function))
         id, call, status = self.id, Call(), c.OK
         try:
             for slice in slices(limit):
@@ -279,7 +284,8 @@ class Queue:
                         " advance() calls the function instead, between two of those calls; other threads give it to run_soon()")
         if outcome(status) is Outcome.TIMED_OUT:
             raise TimeoutError("the queue was busy until the timeout ended")
-        return sync.result()
+        result: Result = sync.result()
+        return result
 
     # Time
 
@@ -336,7 +342,8 @@ class Queue:
 
     def run(self, *, until_stopped: bool = False) -> Outcome:
         """Processes and waits in turn, until no timer is running; or until `stop`. On the main thread it may be a tenth of
-        a second until it sees that another thread has ended the last timer."""
+        a second until it sees that another thread has ended the last timer. A daemon thread that is in it at the
+        interpreter's end is ended by SystemExit."""
         id, life, flags = self.id, self._life, c.RUN_UNTIL_STOPPED if until_stopped else 0
         call = Call(halt=lambda: c.queue_stop(id))
         if on_main_thread():  # waits in Python, which looks for signals
@@ -351,6 +358,8 @@ class Queue:
                 status = c.ERROR_SHUT_DOWN
         else:
             status = calling(call, c.queue_run, id, flags)
+            if status in (c.ERROR_SHUT_DOWN, c.ERROR_INVALID_HANDLE) and at_exit.is_set():
+                raise SystemExit
         call.finish()
         return outcome(status)
 
@@ -384,15 +393,15 @@ def _brake(tick: Any, context: object) -> None:
 _on_brake = c.HANDLER(_brake)
 
 
-class _Sync(Generic[Result]):
+class _Sync:
     """A function that `sync` calls, once: on the caller's thread inside C, or on the queue's while the caller waits in
     Python."""
 
-    def __init__(self, function: Callable[[], Result]) -> None:
+    def __init__(self, function: Callable[[], object]) -> None:
         self.function, self.caller = function, threading.get_ident()
         self.elsewhere = self.ended = False
         self.turn = [self]  # whoever takes it decides: the function starts, or never will
-        self.results: List[Result] = []
+        self.results: List[Any] = []
         self.raised: List[BaseException] = []
         self.main = on_main_thread()
         self.entry = c.FUNCTION(self._in_c)
@@ -442,7 +451,7 @@ class _Sync(Generic[Result]):
             if not woken(wake, deadline):
                 return
 
-    def result(self) -> Result:
+    def result(self) -> Any:
         if self.raised:
             error = self.raised.pop()
             try:
@@ -455,7 +464,7 @@ class _Sync(Generic[Result]):
 class _Later:
     """The function of `sync`, as the queue has it. It goes when the queue has called it, or has ended."""
 
-    def __init__(self, sync: "_Sync[Any]", wake: "queue.SimpleQueue[Any]") -> None:
+    def __init__(self, sync: _Sync, wake: "queue.SimpleQueue[Any]") -> None:
         self.sync, self.wake = sync, wake
 
     def __call__(self) -> None:
@@ -464,6 +473,10 @@ class _Later:
         finally:
             self.sync.ended = True
             self.wake.put(None)
+
+
+# Set when all queues are being shut down, with the interpreter: the threads that are left are daemons.
+at_exit = threading.Event()
 
 
 def forget_all() -> None:
@@ -479,6 +492,7 @@ def forget_all() -> None:
 @atexit.register
 def _shut_down() -> None:
     """Waits for handlers that are running. An exception, by Ctrl-C say, ends that."""
+    at_exit.set()
     try:
         for owner in list(alive.values()):
             queue_ = owner()

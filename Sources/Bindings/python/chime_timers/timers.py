@@ -43,6 +43,8 @@ class Timer:
 
     def __init__(self, id: int, queue: "Optional[Queue]" = None) -> None:
         """Takes over an id of chime.h, of a timer on that queue."""
+        if "_cell" in vars(self):
+            raise RuntimeError("the timer has been made already")
         self._queue = queue
         self._cell = ctypes.c_uint64(number_in(id, "id", 2**64))
         self._owned = True

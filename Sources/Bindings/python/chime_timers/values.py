@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import numbers
 import operator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,10 @@ FOREVER_NS = c.FOREVER
 """The same where nanoseconds are counted: `next_deadline_ns` of what is not running."""
 
 
+def _no_duration(duration: object, name: str) -> TypeError:
+    return TypeError(f"{name} must be a number of seconds or a timedelta, not {type(duration).__name__}")
+
+
 def nanoseconds(duration: Duration, name: str = "duration") -> int:
     """The duration as Chime counts it: the nearest nanosecond, and one at least for what is above 0; what is beyond 292 years
     saturates. A float of seconds is exact to the nanosecond up to 104 days. name: the argument's, for the TypeError."""
@@ -25,15 +30,25 @@ def nanoseconds(duration: Duration, name: str = "duration") -> int:
         count = ((duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds) * 1_000
     elif isinstance(duration, int):
         count = duration * 1_000_000_000
-    elif hasattr(type(duration), "__float__") or hasattr(type(duration), "__index__"):
-        seconds = float(duration)
+    elif hasattr(type(duration), "__float__"):
+        try:
+            seconds = float(duration)
+        except OverflowError:  # of a Fraction
+            seconds = math.inf if duration > 0 else -math.inf
+        except TypeError:
+            raise _no_duration(duration, name) from None
         if math.isnan(seconds):
             raise ValueError(f"{name} must not be NaN")
         if abs(seconds) >= 2**63 / 1e9:
             return FOREVER_NS if seconds > 0 else -FOREVER_NS - 1
-        count = round(seconds * 1e9) or int(seconds > 0)
+        count = round(seconds * 1e9)
+        if count == 0 and isinstance(duration, numbers.Number):  # also of what is 0 as a float: a Decimal, a Fraction
+            count = int(duration > 0)
+    elif hasattr(type(duration), "__index__"):
+        number: Any = duration
+        count = operator.index(number) * 1_000_000_000
     else:
-        raise TypeError(f"{name} must be a number of seconds or a timedelta, not {type(duration).__name__}")
+        raise _no_duration(duration, name)
     return max(-FOREVER_NS - 1, min(count, FOREVER_NS))
 
 
@@ -275,7 +290,7 @@ class Schedule:
             nanoseconds(getattr(self, name), name)
         if self.deadline_ns is not None:
             instant(self.deadline_ns, "deadline_ns")
-            if self.first != 0:
+            if nanoseconds(self.first) != 0:
                 raise ValueError("first and deadline_ns exclude each other")
         number_in(self.limit, "limit", 2**64)
         for name, kind in ("missed", MissedPolicy), ("resume", ResumePolicy):

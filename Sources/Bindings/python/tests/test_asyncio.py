@@ -254,6 +254,8 @@ class Closing(WatchedTest):
     def test_timers_that_are_closed_refuse(self):
         async def main():
             timers = Timers()
+            with self.assertRaisesRegex(RuntimeError, "already"):
+                timers.__init__()
             timers.close()
             for call in timers.sleep(0), timers.sleep_until_ns(0), timers.ticks(Schedule()).__anext__():
                 with self.assertRaisesRegex(RuntimeError, "closed"):
@@ -284,16 +286,18 @@ class Closing(WatchedTest):
 
 class Durations(WatchedTest):
     def test_a_sleep_of_one_is_a_second(self):
-        class Recording(Timers):
-            async def sleep_until_ns(self, deadline_ns):
-                self.deadline = deadline_ns
-
         async def main():
-            async with Recording() as timers:
+            async with Timers() as timers:
+                made, after = [], timers.queue.after
+                timers.queue.after = lambda *arguments: made.append(after(*arguments)) or made[-1]
                 for delay, expected in (1, 10**9), (0.5, 10**9 // 2), (timedelta(seconds=2), 2 * 10**9):
                     before = timers.queue.now_ns
-                    await timers.sleep(delay)
-                    self.assertTrue(before + expected <= timers.deadline <= timers.queue.now_ns + expected, delay)
+                    sleeper = asyncio.create_task(timers.sleep(delay))
+                    await asyncio.sleep(0)
+                    deadline = made[-1].next_deadline_ns
+                    self.assertTrue(before + expected <= deadline <= timers.queue.now_ns + expected, delay)
+                    sleeper.cancel()
+                    await asyncio.gather(sleeper, return_exceptions=True)
 
         run(main())
 

@@ -3,6 +3,7 @@
     CHIME_LIBRARY=DIR/libchime.so.1 python3 -m unittest discover -s tests    in the directory above this one: all tests
 """
 
+import contextvars
 import copy
 import ctypes
 import gc
@@ -283,6 +284,37 @@ class RealTime(WatchedTest):
         for tick, thread in ticks:
             self.assertGreaterEqual(tick.actual_ns, tick.scheduled_ns)
             self.assertNotEqual(thread, threading.get_ident())
+
+    def test_functions_see_the_context_of_the_call_that_gave_them(self):
+        variable = contextvars.ContextVar("request", default="none")
+        for kind in QueueKind:
+            seen, over = [], threading.Event()
+
+            def give(queue):
+                variable.set(kind.name)
+                see = lambda tick=None: (seen.append(variable.get()), variable.set("a function's own"))
+                timer = queue.start(Schedule.every(MILLISECOND, limit=2), see)
+                queue.once(0, see)
+                queue.run_soon(see)
+                if kind in (QueueKind.SERIAL, QueueKind.PRECISE):
+                    queue.sync(see)
+                    self.assertEqual(variable.get(), kind.name)
+                return timer
+
+            with Queue(kind) as queue:
+                timer = contextvars.copy_context().run(give, queue)
+                queue.once(0.01, lambda tick: (seen.append(variable.get()), over.set()))
+                if kind is QueueKind.VIRTUAL:
+                    queue.advance(1)
+                elif kind is QueueKind.HOST:
+                    queue.run()
+                self.assertTrue(over.wait(WATCHDOG))
+                self.assertEqual(variable.get(), "none")
+                timer.release()
+            # A timer has one context, in which what a tick sets stays for the next.
+            owns = seen.count("a function's own")
+            self.assertTrue(owns == 1 if kind is QueueKind.VIRTUAL else owns <= 1)
+            self.assertEqual((seen.count("none"), seen.count(kind.name)), (1, len(seen) - 1 - owns))
 
     def test_sync_gives_what_the_function_gives_and_raises_what_it_raises(self):
         with Queue() as queue:

@@ -1,5 +1,6 @@
 """The collector may run anywhere: what it collects waits for nobody, calls no handler, and says what it stopped."""
 
+import contextvars
 import gc
 import random
 import threading
@@ -11,7 +12,7 @@ import weakref
 
 import chime_timers as chime
 from chime_timers import Queue, QueueKind, Schedule
-from chime_timers.functions import functions
+from chime_timers.functions import collected, functions, release_collected
 from units import HOUR, MICROSECOND, MILLISECOND, WATCHDOG, WatchedTest
 
 
@@ -224,6 +225,24 @@ class Cycles(WatchedTest):
                 self.assertIs(ticker.state, chime.State.FINISHED)
         self.assertEqual((timers, looked), ([], []))
 
+    def test_what_a_context_holds_is_collected_with_the_timer_at_rest(self):
+        """The context of the call that made the timer names the object that holds the timer."""
+        variable = contextvars.ContextVar("session")
+
+        def make(queue):
+            session = Session(lambda expire: None)
+            variable.set(session)
+            session.timer = queue.after(1, lambda tick: variable.get().expire(tick))
+            return weakref.ref(session)
+
+        with Queue(QueueKind.VIRTUAL) as queue:
+            gone = contextvars.copy_context().run(make, queue)
+            gc.collect()
+            queue.advance(1)
+            self.assertEqual(gone().count, 1)
+            gc.collect()
+            self.assertIsNone(gone())
+
     def test_a_restart_takes_the_function_back(self):
         verbs = (lambda timer: timer.restart_after(5), lambda timer: timer.activate(), lambda timer: timer.restart(),
                  lambda timer: timer.restart_until_ns(timer.queue.now_ns + 5 * 10**9))
@@ -288,6 +307,26 @@ class Cycles(WatchedTest):
             self.assertIsNotNone(function.function)
             timer.cancel_and_wait()
             self.assertIsNone(function.function)
+
+
+class Dropped(WatchedTest):
+    def test_timers_that_were_dropped_are_taken_up_in_portions(self):
+        """By each call some, so that none of them waits for a hundred thousand."""
+        release_collected()
+        while collected:
+            release_collected()
+        with Queue(QueueKind.VIRTUAL) as queue, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            timers = [queue.after(HOUR, print) for _ in range(1000)]
+            kept = list(functions.values())  # as where Chime has not let go of them yet
+            timers.clear()
+            left = len(collected)
+            self.assertEqual(queue.stats().timers, 0)
+            queue.once(HOUR, print)
+            self.assertTrue(left - 200 < len(collected) < left, (left, len(collected)))
+            for _ in range(1000):
+                queue.advance(0)
+            self.assertEqual(len(collected), 0)
 
 
 class InLoops(WatchedTest):

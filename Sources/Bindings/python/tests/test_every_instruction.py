@@ -151,12 +151,11 @@ class EveryInstruction(WatchedTest):
         deadline = time.monotonic() + WATCHDOG
         while True:
             release_collected()
-            if queues_in_c() <= queues and not set(functions) - known:
+            if queues_in_c() <= queues and not set(functions) - known and not collected:
                 break
             gc.collect()
             self.assertLess(time.monotonic(), deadline, f"{queues_in_c() - queues} queues, {set(functions) - known}")
             time.sleep(0.001)
-        self.assertEqual(len(collected), 0)
 
     def test_making_timers(self):
         makes = (

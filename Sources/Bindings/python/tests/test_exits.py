@@ -117,6 +117,28 @@ class Programs(unittest.TestCase):
             sys.exit(6)
         """, 6)
 
+    def test_a_daemon_thread_that_runs_a_queue_ends_in_silence(self):
+        self.program("""
+            queues = [Queue(QueueKind.HOST) for _ in range(3)]
+            def work(queue):
+                timer = queue.every(MILLISECOND, lambda tick: None)
+                while True:
+                    queue.run(until_stopped=True)
+            for queue in queues:
+                threading.Thread(target=work, args=(queue,), daemon=True).start()
+            while any(queue.stats().ticks == 0 for queue in queues):
+                time.sleep(MILLISECOND)
+            import chime_timers.queues, atexit
+            atexit.unregister(chime_timers.queues._shut_down)
+            def late():
+                chime_timers.queues._shut_down()
+                deadline = time.monotonic() + 30
+                while threading.active_count() > 1 and time.monotonic() < deadline:
+                    time.sleep(MILLISECOND)
+                assert threading.active_count() == 1
+            atexit.register(late)
+        """)
+
     def test_inside_a_handler(self):
         self.program("""
             queue = Queue()
