@@ -41,8 +41,9 @@ DEFAULT = {"c": "cc {0} $(pkg-config --cflags --libs chime) -pthread -o {1} && .
            "python": "python3 {0}"}
 ELSEWHERE = {"swift", "swift-package", "mermaid", "text"}
 IN_A_CLONE = re.compile(r"make -C|^swift |Sources/|Tests/", re.M)
-# The wrappers' own front pages: each shows a program of the guide, which is run there.
+# The wrappers' own front pages: the program of each is one of the guide's, which shows Python's and names the others.
 WRAPPERS = {name: f"Sources/Bindings/{name}/README.md" for name in ("go", "node", "python", "rust")}
+FROM_WRAPPERS = {"main.go": "go", "sessions.js": "node", "program.rs": "rust"}
 FENCE = re.compile(r"^```([\w-]+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -206,12 +207,16 @@ gdb -p $process -batch -ex 'generate-core-file core' >core.txt 2>&1
     return len(lines)
 
 
+def programs_of(wrapper):
+    return [(language, text) for language, text in FENCE.findall((ROOT / WRAPPERS[wrapper]).read_text()) if language in EXTENSIONS]
+
+
 def wrappers(guide):
     """The program of each wrapper's front page is one of the guide's."""
     programs = {text for _, text, _ in guide.programs.values()}
     for name, path in WRAPPERS.items():
-        for language, text in FENCE.findall((ROOT / path).read_text()):
-            if language in EXTENSIONS and text.replace("require('chime-timers')", "require('./chime-timers')") not in programs:
+        for _, text in programs_of(name):
+            if text not in programs:
                 fail(f"{path}: its program is not one of the guide's:\n{text}")
     print(f"ok: the programs of {', '.join(WRAPPERS)} are the guide's")
 
@@ -292,6 +297,8 @@ def check(debian):
         page = Page(name, (ROOT / name).read_text())
         if not page.programs and not page.commands:
             continue
+        if name == "Sources/Bindings/README.md":
+            page.programs |= {program: (*programs_of(wrapper)[0], None) for program, wrapper in FROM_WRAPPERS.items()}
         place = debian.directory(re.sub(r"\W", "-", name))
         for path in DIST.iterdir():
             if path.is_file():

@@ -1,7 +1,7 @@
 /*
  * C++: a cache whose entries go after 30 s without use. Queues and timers are objects that own their ids, handlers are
- * lambdas, durations are std::chrono's; what fails to create something throws. An entry owns its timer, so a timer never calls
- * into an entry that is gone.
+ * lambdas, durations are std::chrono's; what fails to create something throws. An entry owns its timer, and the cache its
+ * queue, which is declared after what handlers use: it ends first, and no handler runs any more when the entries go.
  *
  * Build:  make (or c++ -std=c++17 cache.cpp -o build/cache -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/cache
@@ -10,6 +10,7 @@
  *   answer: 42
  *   at 50 s: answer goes
  *   answer: nothing
+ *   question: what?
  */
 #include <chime.hpp>
 #include <iostream>
@@ -20,11 +21,11 @@ using namespace std::chrono_literals;
 
 class cache {
  public:
-  explicit cache(chime::queue &queue) : queue_(queue) {}
+  explicit cache(chime_queue_kind kind) : queue(kind) {}
 
   void put(const std::string &key, std::string value) {
-    entries_[key] = {std::move(value), queue_.after(30s, [this, key] {
-                       std::cout << "at " << queue_.now().time_since_epoch() / 1s << " s: " << key << " goes\n";
+    entries_[key] = {std::move(value), queue.after(30s, [this, key] {
+                       std::cout << "at " << queue.now().time_since_epoch() / 1s << " s: " << key << " goes\n";
                        entries_.erase(key); // a timer may go inside its own handler
                      })};
   }
@@ -41,16 +42,26 @@ class cache {
     std::string value;
     chime::timer unused;
   };
-  chime::queue &queue_;
   std::map<std::string, entry> entries_;
+
+ public:
+  chime::queue queue; // the last member: the first to go
 };
 
 int main() {
-  chime::queue queue(CHIME_QUEUE_VIRTUAL); // on CHIME_QUEUE_SERIAL, call the cache inside queue.sync
-  cache answers(queue);
+  cache answers(CHIME_QUEUE_VIRTUAL);
   answers.put("answer", "42");
-  queue.advance(20s).or_throw();
+  answers.queue.advance(20s).or_throw();
   std::cout << "answer: " << answers.get("answer") << "\n";
-  queue.advance(1min).or_throw();
+  answers.queue.advance(1min).or_throw();
   std::cout << "answer: " << answers.get("answer") << "\n";
+
+  // In real time handlers run on a thread of Chime's, in turn with what goes through queue.sync.
+  cache questions(CHIME_QUEUE_SERIAL);
+  questions.queue
+      .sync([&] {
+        questions.put("question", "what?");
+        std::cout << "question: " << questions.get("question") << "\n";
+      })
+      .or_throw();
 }

@@ -597,8 +597,9 @@ class queue {
     return time_point(std::chrono::nanoseconds(now));
   }
   /**
-   * A point on another clock, as one on the queue's by what both read now; never before it. (A queue on the wall clock
-   * follows steps of that: time_point(t.time_since_epoch()), for a t of system_clock.)
+   * A point on another clock, as one on the queue's by what both read now; never before it. For a t of system_clock on a
+   * queue on the wall clock, which follows its steps, or on a virtual queue that begins at a date, whose time is not that
+   * of now: time_point(t.time_since_epoch()).
    */
   template <class C, class D> time_point from(std::chrono::time_point<C, D> point) const noexcept {
     const std::int64_t there = nanoseconds(C::now().time_since_epoch()), here = now().time_since_epoch().count();

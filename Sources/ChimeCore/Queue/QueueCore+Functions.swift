@@ -63,7 +63,7 @@ extension QueueCore {
       return .ok
     }
     guard core.driver.takesSync else {
-      return Status.unsupported.because("queue is driven by calls of another thread: use chime_queue_async")
+      return Status.unsupported.because("queue has no thread: use chime_queue_async, or a call that drives it")
     }
     return core.driver.runInTurn(core, timeout: timeout, body) ?? SyncCall.wait(core, timeout: timeout, body)
   }

@@ -190,7 +190,8 @@ GUIDES = {"C.md": "include/README.md", "Languages.md": "Sources/Bindings/README.
 GUIDES |= {f"{name}.md": f"Sources/Chime/Chime.docc/{name}.md"
            for name in ("ComingFrom", "Limits", "Promises", "ReleaseNotes", "Troubleshooting")}
 PLACES = {f"include/{name}": f"../../../include/{name}" for name in ("chime.h", "chime_run_loop.h", "chime.hpp")}
-PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}" for name in ("go", "rust", "node", "node/index.d.ts")}
+PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}"
+           for name in ("go", "go/README.md", "rust", "rust/README.md", "node", "node/README.md", "node/index.d.ts")}
 PLACES |= {path: name for name, path in GUIDES.items()} | {"Sources/Chime/Chime.docc/Bundled.md": "Bundled.md"}
 PLACES |= {"README.md": "../../../README.md", "examples-c": "examples/README.md", "examples-c/README.md": "examples/README.md"}
 
