@@ -1,7 +1,4 @@
 #if defined(__linux__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "clocks.h"
 
 void chime_clock_sleep(int32_t clock, int64_t time) {

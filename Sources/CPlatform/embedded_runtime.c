@@ -2,7 +2,6 @@
  * embedded_runtime.c - what Embedded Swift's standard library asks of its surroundings, for libchime alone: SwiftPM's
  * builds have Swift's own runtime.
  */
-#define _GNU_SOURCE
 #include "platform.h"
 
 #include "clocks.h"

@@ -1,7 +1,4 @@
 #if defined(__linux__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "forks.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
 #if !defined(_WIN32)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "forks.h"
 
 #include <pthread.h>

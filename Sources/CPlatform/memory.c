@@ -1,5 +1,4 @@
 /* memory.c - see memory.h. Only for libchime. */
-#define _GNU_SOURCE
 #include "memory.h"
 
 #include <errno.h>

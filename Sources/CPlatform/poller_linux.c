@@ -1,8 +1,5 @@
 #if defined(__linux__)
 /* An epoll, in it a timerfd and an eventfd, edge-triggered, so that each event comes once, to one thread, and nothing is read. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "poller.h"
 
 #include <errno.h>

@@ -1,12 +1,10 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../../include/chime.h"
 #include "thread_state.h"
 
 /* ---- Texts that are not Chime's own ------------------------------------------------------------------------------- */
@@ -275,7 +273,7 @@ const char *chime_name_of_kind(int32_t kind) {
                               "CHIME_TRACE_RELEASED\0"
                               "CHIME_TRACE_RETURNED\0"
                               "CHIME_UNKNOWN";
-  enum { CALLBACKS = 6, FIRST_OF_TRACE = 16, ALL = 18 };
-  int index = kind >= FIRST_OF_TRACE ? kind - FIRST_OF_TRACE + CALLBACKS : kind < CALLBACKS ? kind : ALL;
+  enum { CALLBACKS = CHIME_TICK_FUNCTION + 1, ALL = CALLBACKS + CHIME_TRACE_RETURNED - CHIME_TRACE_CREATED + 1 };
+  int index = kind >= CHIME_TRACE_CREATED ? kind - CHIME_TRACE_CREATED + CALLBACKS : kind < CALLBACKS ? kind : ALL;
   return text_at(texts, (unsigned)(index < 0 || index > ALL ? ALL : index));
 }

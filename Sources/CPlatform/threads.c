@@ -1,7 +1,4 @@
 /* threads.c - see threads.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "threads.h"
 
 #include "scheduling.h"

@@ -1,12 +1,10 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "trace_file.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "../../include/chime.h"
 #include "clocks.h"
 #include "memory.h"
 #include "output.h"
@@ -144,30 +142,31 @@ static void write_event(trace_file *file, const chime_trace_event *e) {
   static const char *const calls[] = {"tick", "extra tick", "registration handler", "cancel handler"};
   static const char *const events[] = {"created",   "activated", "restarted", "suspended", "resumed", "rescheduled",
                                        "postponed", "fired",     "finished",  "cancelled", "released"};
-  int kind = e->kind, is_tick = kind == 0 || kind == 1;
+  int kind = e->kind, is_tick = kind == CHIME_TICK_DUE || kind == CHIME_TICK_FIRED;
   if (kind == CHIME_TRACE_QUEUE) {
     name_track(file, e, "process_name", 0, "queue", e->queue);
     begin_event(file, e, "M", 0);
     add(file, "\"name\":\"thread_name\",\"args\":{\"name\":\"callbacks\"}}");
     return;
   }
-  if (kind == CHIME_TRACE_TIMER || kind == 16) name_track(file, e, "thread_name", thread(e), "timer", e->timer);
-  if (kind >= 16 && kind < 27) {
+  if (kind == CHIME_TRACE_TIMER || kind == CHIME_TRACE_CREATED)
+    name_track(file, e, "thread_name", thread(e), "timer", e->timer);
+  if (kind >= CHIME_TRACE_CREATED && kind < CHIME_TRACE_RETURNED) {
     begin_event(file, e, "i", thread(e));
-    add(file, "\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - 16], e->timer);
+    add(file, "\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - CHIME_TRACE_CREATED], e->timer);
     if (e->scheduled_ns != INT64_MAX) add(file, ",\"due\":%" PRId64, e->scheduled_ns);
     add(file, "}}");
   } else if (kind == CHIME_TRACE_SHORT) {
     begin_event(file, e, "i", thread(e));
     add(file, "\"s\":\"t\",\"name\":\"an interval of %" PRId64 " ns: is a unit missing?\",\"args\":{}}",
         e->scheduled_ns);
-  } else if (kind == 27) {
+  } else if (kind == CHIME_TRACE_RETURNED) {
     begin_event(file, e, "E", thread(e));
     add(file, "\"args\":{}}");
     if (e->overlaps) return;
     begin_event(file, e, "E", 0);
     add(file, "\"args\":{}}");
-  } else if (kind >= 0 && kind < 4) {
+  } else if (kind >= CHIME_TICK_DUE && kind <= CHIME_TICK_CANCELLED) {
     if (is_tick) {
       begin_event(file, e, "C", 0);
       add(file, "\"name\":\"lateness\",\"args\":{\"us\":%" PRId64 ".%03d}}", (e->actual_ns - e->scheduled_ns) / 1000,
