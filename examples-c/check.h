@@ -3,7 +3,7 @@
  * why it failed. Not a part of Chime.
  *
  * A status that is not CHIME_OK need not be a failure: CHIME_FAILED says whether it is. A restart in the timer's own
- * handler answers CHIME_RUNNING, for example, since that handler has not returned yet.
+ * handler returns CHIME_RUNNING, for example, since that handler has not returned yet.
  */
 #ifndef EXAMPLES_CHECK_H
 #define EXAMPLES_CHECK_H

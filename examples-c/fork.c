@@ -1,5 +1,5 @@
 /*
- * Fork: in the child every call answers CHIME_ERROR_FORKED, and none of the parent's timers tick there, until the child
+ * Fork: in the child every call returns CHIME_ERROR_FORKED, and none of the parent's timers tick there, until the child
  * begins anew. The parent notices nothing. Dispatch queues do not survive a fork: use any other kind in such a child.
  *
  * Build:  make (or cc fork.c -o build/fork -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)

@@ -1,6 +1,6 @@
 /*
  * The host's own allocator, and a limit: all that Chime asks for goes through two functions, and a call that would need
- * more than the limit answers CHIME_ERROR_LIMIT and changes nothing.
+ * more than the limit returns CHIME_ERROR_LIMIT and changes nothing.
  *
  * Build:  make (or cc own_memory.c -o build/own_memory -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/own_memory

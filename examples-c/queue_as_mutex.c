@@ -1,6 +1,6 @@
 /*
  * A serial queue is also a mutex: a timer's handler and two threads of the host change one plain counter. The threads
- * do it through chime_queue_sync and chime_queue_async, and nobody needs a lock.
+ * do it through chime_queue_sync and chime_queue_async, and no lock is needed.
  *
  * Build:  make (or cc queue_as_mutex.c -o build/queue_as_mutex -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/queue_as_mutex

@@ -1,7 +1,7 @@
 /*
  * Retry with backoff and jitter: after each failure the next attempt waits for a random time, of at most 100 ms, then 200,
  * 400 and so on up to 1 s, so that many clients do not come back together. The handler restarts its own timer: that
- * answers CHIME_RUNNING, which is no failure, because the handler has not returned yet.
+ * returns CHIME_RUNNING, which is no failure, because the handler has not returned yet.
  *
  * Build:  make (or cc retry.c -o build/retry -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/retry

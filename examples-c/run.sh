@@ -63,7 +63,7 @@ fi
 
 # check_library NAME BYTES HEADER...
 # Its size; the SONAME that programs record; every function of the headers exported, and nothing else.
-# (Type A is the version script's own name; lower case is local, but for u, v, w and i.)
+# (Type A is the version script's own name; lower case is local, except u, v, w and i.)
 check_library() {
   library=$BUILD/lib/$1.so.1
   {
@@ -92,7 +92,7 @@ check_library() {
 
 check_library libchime "${BYTES:-735000}" chime.h chime_run_loop.h
 
-# Every function stands in an example, but for those whose work a program does as well without them: the manual's examples
+# Every function stands in an example, except those whose work a program does as well without them: the manual's examples
 # have them. And chime_queue_wrap_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
 # product `chime`. Tests/C calls it there.
 elsewhere="chime_queue_wrap_dispatch chime_sleep_until chime_timer_add_handler chime_timer_remove_handler"

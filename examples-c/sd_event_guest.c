@@ -1,6 +1,6 @@
 /*
  * Chime as a guest of systemd's sd-event: an I/O source with the queue's descriptor. Handlers run inside sd_event_loop, on its
- * thread. A forked child makes an sd_event of its own: the inherited one only answers -ECHILD.
+ * thread. A forked child makes an sd_event of its own: the inherited one only returns -ECHILD.
  *
  * Build:  make build/sd_event_guest (libsystemd-dev)
  * Run:    build/sd_event_guest

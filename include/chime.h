@@ -1518,9 +1518,9 @@ CHIME_API chime_status chime_main_stop(void);
  * A callback may end its thread, by pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers
  * that it has pushed run, and everything goes on as if it had returned, except that a handler's timer is cancelled.
  *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
- *     callback returns with a cancellation pending, which cancels no timer, and if somebody cancels a thread of Chime
- *     that waits. Cancellation acts on these threads inside your functions only; and on a thread that one callback has
- *     ended, not in those that follow before another takes its place.
+ *     callback returns with a cancellation pending, which cancels no timer, and if one that waits is cancelled.
+ *     Cancellation acts on these threads inside your functions only; and on a thread that one callback has ended, not in
+ *     those that follow before another takes its place.
  *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
  *     to it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
