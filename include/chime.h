@@ -12,6 +12,11 @@
  *   - Calls back: whether your functions may run inside this call
  *   - Waits: no, for a handler, or for time
  *
+ * Calls that change one timer follow each other. Even where a comment says "Waits: no", one waits for another thread that
+ * is inside such a change: a few dozen instructions, unless the system takes the processor from that thread just then.
+ * Queries and changes of other timers do not wait for it, nor do ticks of other timers; its own may come a millisecond
+ * later. (On a concurrent queue the one thread waits that was to call its handler.)
+ *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
  * Every function leaves errno as it was.
@@ -35,13 +40,16 @@
  * one thread. (On a concurrent queue they are handed to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
- *   - Delays, intervals, postponements by a delay, leeway, timeouts and the time that is left of a suspended timer are
- *     distances. A step changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
+ *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A step
+ *     changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
  *   - Deadlines (CHIME_SCHEDULE_DEADLINE, _until) are times of day. A one-shot comes when the clock shows its time: at
  *     once if the clock was set beyond it, later if it was set back.
  *   - A grid that begins with a deadline follows the clock, too. Set forward, it gives one tick that says how many times
  *     were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more, it goes
- *     on with its next time after the clock's; before its first tick it waits for its first deadline.
+ *     on with its next time after the clock's; before its first tick it waits for its first deadline. With
+ *     CHIME_MISSED_DELAY only the first tick has a time of day.
+ *   - A postponement decides anew, for the timer and its grid: by a delay, they no longer follow the clock; to a
+ *     deadline, they do, and that is their first deadline.
  *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
  *     shows then, by the queue's last look at it, and so is actual_ns.
  *
@@ -307,7 +315,7 @@ typedef struct chime_tick {
   uint64_t missed;      /* due times since the previous tick that got no tick of their own */
   int64_t scheduled_ns; /* when it was due, on the queue's clock: the latest due time that it stands for */
   int64_t actual_ns;    /* when it started, on the queue's clock; never before scheduled_ns */
-  void *CHIME_NULLABLE context; /* the timer's own */
+  void *CHIME_NULLABLE context; /* the timer's own; in an added handler that handler's */
   void *CHIME_NULLABLE target;  /* the timer's target, alive until the handler returns; NULL: the timer has none or,
                                    with ARMED and CANCELLED only, it is gone */
   chime_tick_kind kind;
@@ -521,9 +529,10 @@ CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME
  *               such as a second callback of one timer beside its tick, the descriptor stays readable. The last
  *               callbacks of released timers are not counted
  * @param count  receives how many ran; may be NULL
- * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run
- *         a finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN:
- *         the queue has ended; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records;
+ * @return CHIME_OK, also if a callback has ended the queue: then its id is stale, and its descriptor closed;
+ *         CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run a finalizer:
+ *         poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: another thread has
+ *         ended the queue meanwhile; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records;
  *         CHIME_ERROR_INVALID_HANDLE
  *
  * Any thread, or the bound one. Calls back: yes. Waits: no.
@@ -747,7 +756,9 @@ CHIME_API chime_status chime_timer_resume(chime_timer_t timer);
 CHIME_API chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
 
 /**
- * As chime_timer_postpone, to a deadline on the queue's clock. Reads no clock.
+ * As chime_timer_postpone, to a deadline on the queue's clock. Reads no clock. On CHIME_CLOCK_WALL it can also return
+ * CHIME_ERROR_NO_MEMORY.
+ *
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
@@ -755,7 +766,8 @@ CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t d
 /**
  * Requests one extra tick, of kind CHIME_TICK_FIRED, on the queue; it never runs inside this call. Several calls before
  * that tick starts give one tick. It counts in the sequence but not against the tick limit, and does not change the
- * schedule. A later suspend, reschedule, restart, cancel or release drops it, and so does an activate that is not ignored.
+ * schedule. Among ticks that are due together it comes as if this call had been its deadline. A later suspend,
+ * reschedule, restart, cancel or release drops it, and so does an activate that is not ignored.
  *
  * @param timer  in any state but cancelled; otherwise CHIME_IGNORED
  * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE: the target of an idle or
@@ -1201,8 +1213,8 @@ enum {
 CHIME_API chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
 
 /**
- * Makes chime_queue_run return, after the callback that is running if there is one. If it is not under way, the next one
- * returns at once.
+ * Makes chime_queue_run return, after the callback that is running if there is one, and the last callbacks of timers that
+ * were released before it. If it is not under way, the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -1504,8 +1516,7 @@ CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
 CHIME_API chime_status chime_main_run(void);
 
 /**
- * Makes chime_main_run return, after the callback that is running. If it is not under way, the next one returns at
- * once.
+ * Makes chime_main_run return, as chime_queue_stop does. If it is not under way, the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is already pending
  *
  * Calls back: no. Waits: no.

@@ -100,8 +100,8 @@ enum {
 CHIME_API chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
 /**
- * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running; one that this callback
- * begins afterwards goes on. If none is under way, the next one returns at once.
+ * Makes the innermost chime_run_loop_run on that loop return, as chime_queue_stop does; one that the callback begins
+ * afterwards goes on. If none is under way, the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop of that one is pending already; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.

@@ -131,6 +131,23 @@ TESTS_ON_ALL_QUEUES(a_timer_releases_itself_however_it_comes_to_rest) {
   }
 }
 
+TESTS_ON_ALL_QUEUES(an_idle_timer_that_releases_itself_outlives_extra_ticks) { /* [8] */
+  probe *p = probe_new(t, queue, NULL);
+  chime_timer_options options = probe_options(p);
+  options.flags = CHIME_TIMER_SELF_RELEASE;
+  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
+  for (int i = 1; i <= 2; i++) {
+    EXPECT_OK(chime_timer_fire(p->timer));
+    run_due(t, queue, place);
+    EXPECT(await(&p->returned, i));
+    come_to_rest(t, p->timer);
+  }
+  EXPECT_EQ(load(&p->finalized), 0);
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  run_due(t, queue, place);
+  EXPECT(await(&p->finalized, 1));
+}
+
 static void drop_the_extra_tick(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_reschedule(p->other->timer, AFTER(0)));
 }

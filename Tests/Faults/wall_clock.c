@@ -158,6 +158,90 @@ CASES(no_time_twice, where, SERIAL, HOST) {
   place_end(where, queue);
 }
 
+/* A grid that has begun goes on after each step back, also where it stands before its first deadline by then. */
+CASES(each_step_back, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  int64_t steps[] = {10 * 24 * CHIME_HOUR, 4 * CHIME_HOUR, 24 * CHIME_HOUR};
+  start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns(), CHIME_HOUR);
+  EXPECT(await(&repeating.count, 1));
+  for (int i = 0; i < 3; i++) {
+    step(-steps[i]);
+    let_others_tick();
+    EXPECT_EQ(load(&repeating.count), i + 1);
+    step(CHIME_HOUR);
+    EXPECT(await(&repeating.count, i + 2));
+    EXPECT_EQ(repeating.last.missed, 0);
+  }
+  place_end(where, queue);
+}
+
+/* With CHIME_MISSED_DELAY the first tick has a time of day, and the others keep their distance from the one before. */
+CASES(spacing_is_a_distance, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  const chime_schedule schedule = SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = wall_ns() + CHIME_HOUR,
+                                           .interval_ns = CHIME_HOUR, .missed_policy = CHIME_MISSED_DELAY);
+  EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &repeating), &schedule, NULL));
+  step(CHIME_HOUR);
+  EXPECT(await(&repeating.count, 1));
+  step(2 * CHIME_HOUR);
+  let_others_tick();
+  EXPECT_EQ(load(&repeating.count), 1);
+  place_end(where, queue);
+}
+
+/* By a delay: the clock has no part in it any more. Until a deadline: the clock decides, whatever the schedule was. */
+CASES(postponements, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  chime_timer_t timer;
+  const int64_t noon = wall_ns() + CHIME_HOUR;
+  for (int interval = 0; interval < 2; interval++) {
+    const chime_schedule schedule = SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = noon - CHIME_MINUTE,
+                                             .interval_ns = interval * CHIME_MINUTE);
+    EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_delay), &schedule, &timer));
+    EXPECT_OK(chime_timer_postpone(timer, 2 * CHIME_HOUR));
+    if (interval == 0) EXPECT_OK(chime_timer_suspend(timer));
+    EXPECT_OK(chime_timer_postpone(timer, 3 * CHIME_HOUR));
+    if (interval == 0) EXPECT_OK(chime_timer_resume(timer));
+    EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_deadline),
+                                &SCHEDULE(.first_ns = CHIME_MINUTE, .interval_ns = interval * CHIME_HOUR), &timer));
+    EXPECT_OK(chime_timer_postpone_until(timer, noon));
+  }
+  step(CHIME_HOUR / 2);
+  let_others_tick();
+  step(CHIME_HOUR);
+  EXPECT(await(&by_deadline.count, 2));
+  let_others_tick();
+  EXPECT_EQ(load(&by_deadline.count), 2);
+  EXPECT_EQ(by_deadline.last.scheduled_ns, noon);
+  step(2 * CHIME_HOUR);
+  let_others_tick();
+  EXPECT_EQ(load(&by_delay.count), 0);
+  place_end(where, queue);
+}
+
+/* A lifetime is a distance: the value neither goes with a step forward nor stays with one back. */
+CASES(lifetimes, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  chime_expiring_t lasts, ends;
+  void *value = NULL;
+  int kept = 1, ended = 0;
+  EXPECT_OK(chime_expiring_create(queue, &kept, NULL, CHIME_MINUTE, &lasts));
+  EXPECT_OK(chime_expiring_reset(lasts, CHIME_HOUR));
+  step(2 * CHIME_HOUR);
+  let_others_tick();
+  EXPECT_OK(chime_expiring_acquire(lasts, &value));
+  EXPECT(value == &kept);
+  EXPECT_OK(chime_expiring_yield(lasts));
+  EXPECT_OK(chime_expiring_create(queue, &kept, NULL, 50 * CHIME_MILLISECOND, &ends));
+  EXPECT_OK(chime_expiring_on_expiry(ends, count_tick, &ended, NULL));
+  step(-4 * CHIME_HOUR);
+  EXPECT(await(&ended, 1));
+  EXPECT_EQ(chime_expiring_acquire(ends, &value), CHIME_IGNORED);
+  EXPECT_OK(chime_expiring_release(lasts));
+  EXPECT_OK(chime_expiring_release(ends));
+  place_end(where, queue);
+}
+
 /* Queues on the monotonic clock do not notice: no due time is delivered or missed that it has not reached. */
 CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
   enum { PERIOD = 20 * CHIME_MILLISECOND };

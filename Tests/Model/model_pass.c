@@ -414,7 +414,8 @@ void model_tick_returns(model *m, timer *t) {
     t->deadline = t->deadline > t->provisional && t->deadline > from_end ? t->deadline : from_end;
   }
   t->rearms = 0;
-  if (t->self_releasing && !t->released && !timer_is_live(t) && !timer_has_extra(t)) model_release(m, t);
+  int has_ended = t->state == CHIME_STATE_FINISHED || t->state == CHIME_STATE_CANCELLED;
+  if (t->self_releasing && !t->released && has_ended && !timer_has_extra(t)) model_release(m, t);
 }
 
 void model_named_begins(model *m, named_handler *h) {

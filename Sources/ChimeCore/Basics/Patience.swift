@@ -3,6 +3,12 @@
 enum Patience {
   /// A slice of a pass. Only a handler keeps a thread longer than that.
   static var slice: Int64 { 1_000_000 }
+  /// A timer whose turn has come while a thread writes it that does not come to an end.
+  static var writer: Int64 { 1_000_000 }
+  #if !CHIME_INTERLEAVINGS
+    /// Before that: pauses of the processor, of 10 to 50 ns.
+    static var spinsForWriter: Int { 256 }
+  #endif
   /// An item that is ready, while every processor has a turn and none ends.
   static var readyItem: Int64 { slice }
   /// How much later than an item of the highest class one of a lower class may get its turn.

@@ -3,6 +3,7 @@
 package final class LimitedValue<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
+    /// In the queue's steady time: a lifetime is a distance, which steps of the wall clock do not change.
     var deadline: Int64
     /// Goes with the value.
     var onEnd: (((Value, TickRecord)?) -> Void)?
@@ -33,10 +34,10 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, TickRecord)?) -> Void
   ) -> Result<LimitedValue, Status> {
     guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
-    let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
+    let deadline = (QueueCore.steadyNow(queue) ?? 0).saturatingAdd(lifetime)
     let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
-    let schedule = Schedule(first: deadline, firstIsDeadline: true)
-    return Receiver(limited).makeTimer(on: queue, schedule).map { timer in
+    let isWall = QueueControlBlocks.find(queue)?.isWall == true
+    return Receiver(limited).makeTimer(on: queue, schedule(deadline, lifetime, isWall)).map { timer in
       limited.state.withLock { $0.timer = timer }
       return limited
     }
@@ -47,6 +48,11 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     self.state = Locked(state)
   }
 
+  /// Where deadlines are times of day the timer gets the distance.
+  private static func schedule(_ deadline: Int64, _ lifetime: Int64, _ isWall: Bool) -> Schedule {
+    isWall ? Schedule(first: lifetime) : Schedule(first: deadline, firstIsDeadline: true)
+  }
+
   private static func refusal(of lifetime: Int64) -> Status {
     Status.invalidArgument.because("lifetime is %t: it must be 0 or more", lifetime)
   }
@@ -55,7 +61,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   private func end(_ tick: TickRecord?) {
     // Released, and called, outside the lock.
     var (old, onEnd): (Value?, (((Value, TickRecord)?) -> Void)?) = state.withLock { state in
-      if let tick, !state.isOver(tick.actual) { return (nil, nil) }
+      if tick != nil, let now = QueueCore.steadyNow(queue), !state.isOver(now) { return (nil, nil) }
       defer { (state.value, state.onEnd) = (nil, nil) }
       return (state.value, state.onEnd)
     }
@@ -75,7 +81,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
 
   /// The value, until its time is over.
   package var value: Value? {
-    guard let now = QueueCore.now(queue) else { return nil }
+    guard let now = QueueCore.steadyNow(queue) else { return nil }
     return state.withLock { $0.isOver(now) ? nil : $0.value }
   }
 
@@ -83,7 +89,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   /// - Parameter lifetime: 0 or more, from now.
   package func reset(lifetime: Int64) -> Status {
     guard lifetime >= 0 else { return LimitedValue.refusal(of: lifetime) }
-    guard let now = QueueCore.now(queue) else { return .ignored }
+    guard let now = QueueCore.steadyNow(queue) else { return .ignored }
     var wanted = now.saturatingAdd(lifetime)
     let timer: UInt64? = state.withLock { state in
       guard state.value != nil, !state.isOver(now) else { return nil }
@@ -95,7 +101,8 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     // Outside the lock, since a restart may call what other timers call last; and until the timer stands where the last
     // of several calls wants it.
     while true {
-      let status = timer.restart(Schedule(first: wanted, firstIsDeadline: true))
+      let left = wanted == .max ? .max : max(wanted.saturatingSubtract(now), 0)
+      let status = timer.restart(LimitedValue.schedule(wanted, left, timer.control.isWall))
       if status == .invalidHandle || status == .forked { return .ignored }
       if status.isFailure { return status }
       let current = state.withLock { $0.deadline }

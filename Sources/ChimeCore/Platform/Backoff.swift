@@ -11,6 +11,15 @@ struct Backoff {
     if rounds >= 32 { Backoff.rest(after: rounds) }
   }
 
+  /// Spins once. False when it has spun for longer than any change of a timer takes: the other thread has probably lost its
+  /// processor.
+  @inline(never)
+  mutating func spin() -> Bool {
+    rounds += 1
+    chime_pause()
+    return rounds < Patience.spinsForWriter
+  }
+
   // A function of its own, so that callers, who hardly ever wait, inline no more than a count.
   @inline(never)
   private static func rest(after rounds: Int) {

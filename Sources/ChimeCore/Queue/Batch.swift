@@ -16,6 +16,8 @@ struct Batch {
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var retired = PassList<UInt32>()
   private var room: PassRoom?
+  /// Looked at by checks: the slot that was held back last.
+  var heldBack = UInt32.max
 
   /// How many turns the batch has that was collected last.
   var count: Int { ready.count }
@@ -56,7 +58,10 @@ struct Batch {
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
       // A timer that is being written has its turn, which waits for the writer (P2, Protocols.md).
-      guard word.isRunning || word.hasWriter && word.isLive else { continue }
+      guard word.isRunning || word.hasWriter && word.isLive else {
+        if word.hasPendingCallback, word.isLive { addPendingCallback(of: slot) }
+        continue
+      }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= now || word.hasWriter {
         ready.append(
@@ -87,7 +92,10 @@ struct Batch {
   private mutating func placeOthers(_ wheel: inout Wheel) {
     for i in others.indices {
       let slot = Slab.slot(others[i])
-      wheel.place(slot, slot.wordInOrder)
+      let word = slot.wordInOrder
+      wheel.place(slot, word)
+      // Its turn was held back (P2c, Protocols.md).
+      if word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }
     }
     others.removeAll()
   }
@@ -154,6 +162,7 @@ struct Batch {
   /// - Parameter before: its generation and sequence, when the turn came.
   func checkThatTurnWasUsed(_ item: ReadyItem, _ before: (UInt64, UInt32), at now: Int64) {
     let slot = Slab.slot(item.slot)
+    if item.slot == heldBack { return }
     // The end of time never comes.
     guard item.turn == .due, item.deadline < .max, slot.isStillDue(item.deadline, item.startOrder, at: now),
       (slot.wordInOrder.generation, slot.sequence) == before, !contains(slot)
@@ -195,8 +204,8 @@ extension TimerSlot {
   /// at which it was requested.
   func pendingCallbackTime() -> Int64 {
     let timer = TimerRef(slot: self, version: version)
-    // The side record belongs to the writer.
-    guard let word = timer.beginWriting() else { return .min }
+    // The side record belongs to the writer. One who is there is not waited for: the timer is changing.
+    guard let word = timer.word, !word.hasWriter, beginWriting(word) else { return .min }
     defer { timer.abandonWriting(word) }
     if let sideRecord, sideRecord.own.pendingCallbacks == 0, sideRecord.own.firePending {
       return sideRecord.own.fireTime

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
-/// timer whose schedule begins at a time of day follows the clock when it is stepped; delays and intervals do not.
+/// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
   /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
   /// lock.
@@ -36,8 +36,9 @@ extension TimerRef {
     }
     var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
     let now = control.now
-    let hasBegun = sideRecord.wallDeadline.saturatingSubtract(sideRecord.own.randomPart) > sideRecord.own.first
-    if slot.flags.contains(.repeating), hasBegun, deadline > now, before.saturatingSubtract(offset) >= slot.period {
+    if slot.flags.contains(.repeating), sideRecord.own.gridHasBegun, deadline > now,
+      before.saturatingSubtract(offset) >= slot.period
+    {
       // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
       // reached again. After a shorter step no point comes twice.
       let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
@@ -60,10 +61,25 @@ extension TimerSlot {
     return wallDeadline.saturatingSubtract(deadline)
   }
 
-  /// The deadline is about to move by that much.
-  func moveWallDeadline(by distance: Int64) {
+  /// A tick moves the deadline on by that much: to the next time of the grid, or, with the policy *delay*, by a distance.
+  func moveOnWallClock(by distance: Int64) {
     guard let sideRecord, ownWallOffset != nil else { return }
-    sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(distance)
+    sideRecord.own.gridHasBegun = true
+    sideRecord.wallDeadline =
+      flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
+  }
+
+  /// A postponement moves the deadline, and decides what it is from now on: a time of day, which the timer follows, or,
+  /// with `nil`, a distance. False if there is no memory.
+  func postponeOnWallClock(until time: Int64?) -> Bool {
+    guard let time else {
+      sideRecord?.wallDeadline = SideRecordRef.followsNoWall
+      return true
+    }
+    guard let sideRecord = makeSideRecord() else { return false }
+    sideRecord.own.gridHasBegun = false
+    sideRecord.wallDeadline = max(time, SideRecordRef.followsNoWall + 1)
+    return true
   }
 
   /// Converts a time of day.

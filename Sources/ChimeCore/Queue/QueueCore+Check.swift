@@ -21,14 +21,17 @@ extension QueueCore {
       // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
       let position = Slab.position(of: slot.index).tick
       let word = slot.wordInOrder
-      if let state = word.state, state.isAtRest, state != .idle, slot.flags.contains(.selfRelease), !word.isBusy,
-        !word.hasWriter, !word.hasPendingCallback, slot.wordInOrder == word
+      if word.isOver, slot.flags.contains(.selfRelease), !word.isBusy, !word.hasWriter,
+        !word.hasPendingCallback, slot.wordInOrder == word
       {
         invariantFailure(
           "a timer that releases itself was not released", Int64(slot.index), Int64(bitPattern: word.bits))
       }
       guard word.isRunning, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
-      let due = slot.dueTime(word), latest = wheel.latestTick(due: due, slot)
+      let due = slot.dueTime(word)
+      // One that was held back for its writer comes a little later.
+      let latest = wheel.latestTick(
+        due: control.isVirtual ? due : max(due, control.now.saturatingAdd(Patience.writer)), slot)
       if due == .max || position ?? .max <= latest || slot.wordInOrder != word || batch.contains(slot) { return }
       invariantFailure(
         position == nil ? "a running timer that no pass will find" : "a running timer that its pass will find too late",

@@ -62,6 +62,7 @@ extension QueueCore {
     core.closing.begin()
     let isRunning = core.releaseTimers()
     if core.isAbandoned { return (core, .inChild) }
+    core.closing.timersAreReleased()
     _ = core.closing.letGo()
     if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
@@ -104,9 +105,10 @@ extension QueueCore {
   func closeIfPossible(_ frame: CurrentFrame) {
     if isClosed { return }
     functions.close()
-    // From here on no wake is swallowed: whoever ends a handler after the look below comes again (P7b,
-    // Protocols.md).
+    // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes
+    // again (P7b, P7c, Protocols.md).
     control.nextWakeUp = .max
+    if closing.isReleasing { return }
     endOutstandingRecords(frame)
     if isAbandoned { return }
     repeat {

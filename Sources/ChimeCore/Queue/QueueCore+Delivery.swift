@@ -3,7 +3,7 @@ extension TimerSlot {
   /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
   @inline(__always)
   fileprivate func move(from due: Int64, to next: Int64, _ word: TimerWord) -> TimerWord {
-    moveWallDeadline(by: next.saturatingSubtract(due))
+    moveOnWallClock(by: next.saturatingSubtract(due))
     return store(due: next, word)
   }
 }
@@ -101,9 +101,14 @@ extension QueueCore {
     while true {
       let isOver = !word.isLive || closing.hasBegun
       if word.hasWriter, !isOver {
-        // A writer is waited for, even on a busy timer: it may rely on the position taken away for this visit, and not
-        // send the slot (P2, Protocols.md).
-        backoff.pause()
+        // It may rely on the position taken away for this visit, and not send the slot: so it is waited for, even on a
+        // busy timer, or the timer gets another turn (P2, P2c, Protocols.md).
+        if handOver != nil || control.isVirtual {
+          backoff.pause()
+        } else if !backoff.spin() {
+          holdBack(slot, at: now)
+          return false
+        }
         word = slot.word
         continue
       }
@@ -167,6 +172,7 @@ extension QueueCore {
     tick.isRare = true
     unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.own.target : nil, nil)
     tick.delay = nil
+    tick.wallOffset = slot.ownWallOffset
     let isTurn = version == nil || version == timer.version
     guard isTurn,
       let delivery = decide(slot, turn, &word, tick.record.actual, callbacksOnly: targetIsGone)
@@ -205,6 +211,7 @@ extension QueueCore {
     tick.isRare = true
     unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.own.named)
     tick.delay = nil
+    tick.wallOffset = nil
     timer.abandonWriting(word)
   }
 
@@ -213,9 +220,9 @@ extension QueueCore {
   private func beginRare(_ tick: inout StartedTick, _ frame: CurrentFrame) -> Bool {
     let slot = tick.slot
     if control.isWall {
-      // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
+      // Both use the offset that the deadline followed, so that a tick during a step of the wall clock does not look
       // early.
-      let offset = slot.ownWallOffset ?? control.wallOffset
+      let offset = (tick.isRare ? tick.wallOffset : nil) ?? control.wallOffset
       tick.record.scheduled = control.wallTime(tick.record.scheduled, offset: offset)
       tick.record.actual = control.wallTime(tick.record.actual, offset: offset)
     }
@@ -400,7 +407,7 @@ extension QueueCore {
       control.giveBack(slot, frame.thread)
     } else if new.isReleased {
       if old.isLive, control.isLimited { control.noteReleased() }
-      handOver == nil ? batch.retired.append(slot.index) : dispose(of: slot, frame)
+      handOver == nil ? batch.retired.append(slot.index) : disposeSoon(of: slot, frame)
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }
@@ -444,6 +451,12 @@ extension QueueCore {
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
+  }
+
+  /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
+  /// pass does it.
+  func disposeSoon(of slot: TimerSlot, _ frame: CurrentFrame) {
+    closing.isReleasing ? slot.leaveToPass(control) : dispose(of: slot, frame)
   }
 
   /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
@@ -505,6 +518,8 @@ extension QueueCore {
   var named: Unmanaged<NamedHandlers>?
   /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
   var delay: (generation: UInt64, provisional: Int64)?
+  /// That of the deadline, if it followed the wall clock.
+  var wallOffset: Int64?
 
   @inline(__always)
   init(_ slot: TimerSlot) { self.slot = slot }

@@ -93,6 +93,7 @@ extension QueueCore {
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
   private func takeWhatIsInInbox() {
+    if closing.isReleasing { return }
     control.drain { slot, word in
       if slot.deadline < earliestAdmitted, word.isRunning || word.state == .cancelled || !word.isLive {
         earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot))
@@ -135,8 +136,8 @@ extension QueueCore {
         version = slot.turnVersion
       } else if item.startOrder != slot.startOrder {
         // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
-        // wheel has taken away, and not sent it: so this waits for any writer, then places it (P2b, Protocols.md).
-        wheel.place(slot, wordWithoutWriter(slot))
+        // wheel has taken away, and not sent it: so it is placed (P2b, Protocols.md).
+        placeAnew(slot)
         continue
       }
       if handOver == nil {
@@ -160,15 +161,28 @@ extension QueueCore {
     batch.endSlice()
   }
 
-  /// The word, once the timer has no writer or was released.
-  private func wordWithoutWriter(_ slot: TimerSlot) -> TimerWord {
-    var word = slot.wordInOrder
+  /// Places a timer that has lost its position, behind any writer.
+  @inline(never)
+  private func placeAnew(_ slot: TimerSlot) {
     var backoff = Backoff()
-    while word.hasWriter, word.isLive {
-      backoff.pause()
-      word = slot.wordInOrder
+    while true {
+      let word = slot.wordInOrder
+      if !word.hasWriter || !word.isLive { return wheel.place(slot, word) }
+      if control.isVirtual {
+        backoff.pause()
+      } else if !backoff.spin() {
+        return holdBack(slot, at: control.now)
+      }
     }
-    return word
+  }
+
+  /// Gives a timer that another thread is writing another turn, a little later: that thread may have lost its processor,
+  /// and no other timer waits for it. (In virtual time nothing may come late, and on a concurrent queue only the thread
+  /// that was to call the handler waits.)
+  @inline(never)
+  func holdBack(_ slot: TimerSlot, at now: Int64) {
+    batch.heldBack = slot.index
+    wheel.holdBack(slot, until: now.saturatingAdd(Patience.writer))
   }
 
   // MARK: Concurrent queues
@@ -195,7 +209,7 @@ extension QueueCore {
           count += 1
           let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
-            if slot.own() { dispose(of: slot, frame) }
+            if slot.own() { disposeSoon(of: slot, frame) }
           } else {
             let now = control.now
             if word.hasPendingCallback { deliverCallbacks(of: slot, word, at: now, frame) }
@@ -227,6 +241,7 @@ extension QueueCore {
   // MARK: Ends of slots
 
   func disposeOfRetired(_ frame: CurrentFrame) {
+    if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
       while records.areTaken, let index = batch.retired.last {

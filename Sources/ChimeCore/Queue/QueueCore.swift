@@ -132,6 +132,10 @@ extension QueueCore {
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
     control.pinned { control.id == id ? body() : nil }
   }
+
+  /// The time of the queue with that id in which distances are measured, and which steps of the wall clock do not change;
+  /// `nil` when it is stale.
+  static func steadyNow(_ id: UInt64) -> Int64? { find(id).flatMap { core in core.whileItLives { core.control.now } } }
 }
 
 extension QueueControlBlock {

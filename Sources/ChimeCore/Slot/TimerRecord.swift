@@ -96,6 +96,8 @@ struct RecordFlags: OptionSet {
     var firePending = false
     /// Whether the first of the pending callbacks is ARMED; they alternate.
     var nextIsArmed = false
+    /// A due time of the present grid has been delivered. Of timers that follow the wall clock.
+    var gridHasBegun = false
     var fireTime: Int64 = 0
     /// Registration and cancel callbacks that have not been delivered.
     var pendingCallbacks: UInt64 = 0

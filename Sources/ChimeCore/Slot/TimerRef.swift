@@ -111,7 +111,7 @@ extension TimerRef {
 
   /// Ends the writing of a timer that is at rest, and may release itself now.
   func endWriting(atRest new: TimerWord) -> Bool {
-    guard slot.flags.contains(.selfRelease), new.state != .idle, !new.hasPendingCallback else { return endWriting(new) }
+    guard slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback else { return endWriting(new) }
     let control = control
     let isBusy = slot.endWriting(atRest: new, inInboxOf: control).isBusy
     control.noteEnd(of: slot)

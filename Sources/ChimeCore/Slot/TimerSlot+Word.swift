@@ -158,7 +158,7 @@ extension TimerSlot {
       var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
       if current.isReleased {
         next = next.beingWritten
-      } else if current.isAtRest, flags.contains(.selfRelease), !current.hasPendingCallback {
+      } else if current.isOver, flags.contains(.selfRelease), !current.hasPendingCallback {
         if current.hasWriter {
           backoff.pause()
           current = self.word

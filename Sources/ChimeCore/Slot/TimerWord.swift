@@ -62,6 +62,8 @@ struct TimerWord: Equatable {
 
   /// Idle, finished or cancelled.
   @inline(__always) var isAtRest: Bool { state?.isAtRest ?? false }
+  /// Finished or cancelled: at rest, and activated before. A timer that releases itself does so now.
+  @inline(__always) var isOver: Bool { code &- TimerWord.code(of: .finished) < 2 }
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }

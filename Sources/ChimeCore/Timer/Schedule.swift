@@ -136,6 +136,7 @@ extension TimerSlot {
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = flags.contains(.firstIsDeadline)
     sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
+    sideRecord?.own.gridHasBegun = false
     guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
   }

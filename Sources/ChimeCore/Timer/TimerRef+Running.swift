@@ -132,19 +132,24 @@ extension TimerRef {
 
   /// `postpone` through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
   /// word cannot hold (beyond 36 minutes, in virtual time 2.1 s).
-  /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
+  /// - Parameter time: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
-  func postpone(to target: Int64, delay: Int64?) -> Status {
-    carryOut(.postpone) { word, next in
+  func postpone(to time: Int64, delay: Int64?) -> Status {
+    carryOut(.postpone) { word, next throws(Status) in
       let isWall = control.isWall
-      let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
+      let target = isWall && delay == nil ? slot.monotonicTime(time, control) : time
+      if isWall, target > (next == .suspended ? slot.deadline : slot.dueTime(word)),
+        !slot.flags.contains(.keepsRemaining),
+        !slot.postponeOnWallClock(until: delay == nil ? time : nil)
+      {
+        throw Memory.refusal
+      }
       if next == .suspended {
         let keepsRemaining = slot.flags.contains(.keepsRemaining)
         let left = target == .max ? .max : target.saturatingSubtract(control.now)
         let wanted = keepsRemaining ? delay ?? left : target
         let deadline = max(slot.deadline, wanted)
         if wanted == deadline { slot.forgetMissed() }
-        slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
         slot.deadline = deadline
         endWriting(word)
       } else {
@@ -164,7 +169,6 @@ extension TimerRef {
     if time == due {
       endWriting(word)
     } else if slot.flags.contains(.repeating) || control.isWall {
-      slot.moveWallDeadline(by: time.saturatingSubtract(due))
       endWriting(slot.store(due: time, word))
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
       endWriting(moved)

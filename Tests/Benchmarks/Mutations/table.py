@@ -83,6 +83,17 @@ WHEEL = "Wheel/Wheel.swift"
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
          (WAITS, "if «!BROKEN, »!waiter.standing.isNowhere, closesRing"),
          C("two_handlers_that_wait_for_each_other"), M())
+mutation("held-back-waits", "3, 21", "QueueCore.mayClaim", "P2c: a pass waits for a writer that has lost its processor",
+         (DELIVERY, "if «BROKEN || »handOver != nil || control.isVirtual {"),
+         I("a pass beside a restart that is held up"))
+mutation("held-back-forgotten", "1", "QueueCore.holdBack", "P2c: a timer that has lost its turn to a writer gets no other",
+         ("Queue/QueueCore+Pass.swift", "    batch.heldBack = slot.index\n«    if BROKEN { return }\n»"),
+         I("a pass beside a restart that is held up"))
+mutation("held-back-callback-lost", "1", "Batch.placeOthers", "P2c: a pending callback that was held back gets no other turn",
+         ("Queue/Batch.swift", "if «!BROKEN, »word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }"),
+         I("a pass beside a restart that is held up"))
+mutation("last-callbacks-early", "10", "Closing.isReleasing", "P7c: last callbacks are called while other ids of the queue are good",
+         ("Queue/Closing.swift", "var isReleasing: Bool { «!BROKEN && »stage.load"), I("last callbacks of a queue"))
 mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",
          (WAITS, "      if waiter.subject.isOver« || BROKEN» { continue }\n"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
@@ -164,7 +175,7 @@ mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "    guard status == .running«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("rests-unreleased", "8", "endWriting(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
-         ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.state != .idle"),
+         ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
          (RUNNING, "{ «if !BROKEN { »sideRecord?.own.carriedMissed = 0« }» }"),
@@ -363,7 +374,7 @@ mutation("query-for-pass", "9, 18", "PassLock.takeIfWanted", "takes a query for 
          (PASS_LOCK, "if «BROKEN || »holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
          I("release beside next_deadline"))
 mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
-         (DELIVERY, "«        if BROKEN { return nil }\n»        backoff.pause()\n        word = slot.word\n        continue\n"),
+         (DELIVERY, "«        if BROKEN { return false }\n»        if handOver != nil || control.isVirtual {"),
          I("and restart"))
 mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
          (WHEEL, "    if word.isRunning«, !BROKEN || !word.hasWriter» { place(slot,"), I("and resume"))
@@ -699,7 +710,12 @@ mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the desc
          ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
-         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »hasBegun, deadline > now, before."), F("wall_clock", "backward"))
+         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »sideRecord.own.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
+mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
+         ("Queue/QueueControlBlock+WallClock.swift", "«if !BROKEN { »sideRecord.own.gridHasBegun = true« }»"),
+         F("wall_clock", "each_step_back"))
+mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
+         (RUNNING, "postponeOnWallClock(until: «BROKEN || »delay == nil ? time : nil)"), F("wall_clock", "postponements"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
          (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.own.randomPart)"),
          M())

@@ -43,6 +43,19 @@ extension Scenario {
         world.expect(
           other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
       },
+      Scenario("last callbacks of a queue on the pool, and of timers whose handlers run", preemptions: 1) { world in
+        let queue = world.queue(.concurrent)
+        for _ in 0..<3 { world.timer(queue, after: millisecond, every: millisecond) }
+        world.thread("releaser") {
+          world.sleep(until: Scheduler.start + millisecond)
+          _ = world.call("release") { QueueCore.release(queue.id) }
+        }
+      },
+      Scenario("last callbacks of a queue with a thread of its own", preemptions: 1) { world in
+        let queue = world.queue(.precise)
+        for _ in 0..<3 { world.timer(queue, after: millisecond) }
+        world.thread("releaser") { _ = world.call("release") { QueueCore.release(queue.id) } }
+      },
       Scenario("a release that is held up beside its queue's last pass and the next queue") { world in
         let queue = world.queue(.precise)
         var timer: TimerLog?

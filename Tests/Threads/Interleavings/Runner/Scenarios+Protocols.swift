@@ -7,6 +7,21 @@ extension Scenario {
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
+  /// A writer that has lost its processor keeps the pass from its own timer only, and that one is not forgotten either:
+  /// the scheduler looks for it when all have come to rest.
+  private static func heldUp(_ world: World, within steps: Int, _ body: @escaping (TimerRef) -> Status) {
+    let end = Scheduler.start + 6 * millisecond
+    world.scheduler.jumpsLeft = 0
+    let queue = world.queue(.serial)
+    let held = world.timer(queue, after: millisecond, every: millisecond, finalizer: false, callbacks: true)
+    world.timer(queue, after: 2 * millisecond, finalizer: false) { tick in
+      world.expect(tick.actual < end, "a timer that nobody writes was \(tick.actual - tick.scheduled) ns late")
+    }
+    // While it writes; not with the lock that it takes to wake the queue, which is the system's to hand on.
+    world.thread("writer", heldUpUntil: end, within: steps) { world.call("change", on: held, body) }
+    world.thread("host") { world.sleep(until: end + millisecond) }
+  }
+
   private static let queries: [Scenario] = [
     Scenario("a query beside advance", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -112,6 +127,12 @@ extension Scenario {
         isCancelled.wait()
         world.call("restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       }
+    },
+    Scenario("a pass beside a restart that is held up") { world in
+      heldUp(world, within: 24) { $0.restart(Schedule(first: millisecond / 2)) }
+    },
+    Scenario("a pass beside a suspend that is held up") { world in
+      heldUp(world, within: 12) { $0.suspend() }
     },
     queries("two reschedules", of: { $0.timer($1, after: 100, every: 100, finalizer: false) }) { world, timer in
       for interval in [200, 300] as [Int64] {

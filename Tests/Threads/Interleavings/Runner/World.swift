@@ -270,6 +270,12 @@ final class TimerLog {
     world.expect(!isInside, "a finalizer while a callback runs")
     finalized += 1
     world.expect(finalized == 1, "a second finalizer")
+    // One that its queue has released: the ids of all others are stale by then.
+    if queue.core.closing.hasBegun, !isReleased {
+      for other in world.timers where other.queue === queue {
+        world.expect(other.ref?.word == nil, "a last callback while the id of another timer of the queue is good")
+      }
+    }
     world.scheduler.step("in the finalizer", "", 0)
   }
 

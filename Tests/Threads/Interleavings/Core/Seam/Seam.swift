@@ -99,3 +99,8 @@ package protocol SeamScheduler: AnyObject {
 extension TimerWord {
   static var generationMask: UInt64 { Seam.generationMask }
 }
+
+extension Patience {
+  // Each is a step, and so a place at which another thread may go on.
+  static var spinsForWriter: Int { 8 }
+}
