@@ -54,7 +54,7 @@ pub use error::{Error, ErrorKind, Outcome};
 pub use queue::{Queue, QueueOptions};
 pub use timer::{Timer, TimerOptions};
 pub use values::{
-    Clock, MissedPolicy, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, FOREVER,
+    Class, Clock, MissedPolicy, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, FOREVER,
 };
 
 use error::{checked, filled};

@@ -4,11 +4,11 @@ use crate::callback::{carrying, finalize, guard, on_function, on_tick, pass, tic
 use crate::error::{checked, filled, text, Error, Outcome};
 use crate::sys;
 use crate::timer::{Timer, TimerOptions};
-use crate::values::{nanoseconds, Clock, QueueKind, QueueStats, Schedule, Tick};
+use crate::values::{nanoseconds, Class, Clock, QueueKind, QueueStats, Schedule, Tick};
 use std::ffi::{c_void, CString};
 use std::mem::ManuallyDrop;
 #[cfg(unix)]
-use std::os::unix::io::{AsRawFd, RawFd};
+use std::os::unix::io::{AsRawFd, BorrowedFd, RawFd};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::time::Duration;
@@ -34,6 +34,10 @@ pub struct QueueOptions {
     pub affinity: u64,
     /// Precise queues: 1 to 99, the thread's priority under `SCHED_FIFO`; 0: none.
     pub realtime_priority: i32,
+    /// Serial and concurrent queues: whose turn comes first.
+    pub class: Class,
+    /// Virtual queues: where the random parts of due times begin (`Schedule::jitter`).
+    pub seed: u64,
 }
 
 /// A queue: shut down when it is dropped. Its closures have ended then, unless it is dropped inside one of them.
@@ -67,6 +71,8 @@ impl Queue {
             start_ns: options.start_ns,
             affinity: options.affinity,
             realtime_priority: options.realtime_priority,
+            qos: options.class as i32,
+            seed: options.seed,
             ..Default::default()
         };
         filled(|id| unsafe { sys::chime_queue_create(kind as i32, &in_c, id) }).map(Queue)
@@ -219,6 +225,14 @@ impl Queue {
     /// wait for. The queue's own.
     pub fn descriptor(&self) -> Result<sys::Waitable, Error> {
         filled(|fd| unsafe { sys::chime_queue_fd(self.0, fd) })
+    }
+
+    /// The same descriptor with its lifetime, for what takes an `AsFd`. It is no `AsFd` of the queue, which could not fail:
+    /// only host-driven queues have a descriptor, and -1 is none that a `BorrowedFd` could hold.
+    #[cfg(unix)]
+    pub fn try_as_fd(&self) -> Result<BorrowedFd<'_>, Error> {
+        // SAFETY: it is the queue's own, which closes it when it is dropped.
+        self.descriptor().map(|fd| unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
     /// Runs what is due on a host-driven queue, on this thread; how many that were. 0, too, while another thread is inside

@@ -43,6 +43,20 @@ pub enum Clock {
     Wall = 2,
 }
 
+/// A quality of service: the order in which queues have their turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(i32)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub enum Class {
+    #[default]
+    Default = 0,
+    Background = 1,
+    Utility = 2,
+    UserInitiated = 3,
+    UserInteractive = 4,
+}
+
 /// Of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]

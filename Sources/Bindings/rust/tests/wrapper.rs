@@ -1,7 +1,7 @@
 //! What the crate adds to chime.h: ownership, types, errors. What timers do is tested in Tests/C.
 
 use chime::{
-    Clock, Error, MissedPolicy, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, State, Tick, TickKind, Timer,
+    Class, Clock, Error, MissedPolicy, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, State, Tick, TickKind, Timer,
     TimerOptions, FOREVER,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -284,6 +284,13 @@ fn a_host_driven_queue_runs_until_its_timers_have_finished_or_it_is_stopped() ->
     assert_eq!(queue.process()?, 0);
     assert_eq!(queue.run()?, Outcome::Ok); // no stop is left over
     assert!(queue.descriptor()? >= 0);
+    #[cfg(unix)]
+    {
+        use std::os::unix::io::AsRawFd;
+        assert_eq!(queue.try_as_fd()?.as_raw_fd(), queue.descriptor()?);
+        let other = Queue::with(QueueKind::Serial, &QueueOptions { class: Class::Background, ..Default::default() })?;
+        assert_eq!(other.try_as_fd().unwrap_err().kind(), chime::ErrorKind::Unsupported);
+    }
     Ok(())
 }
 
@@ -309,16 +316,17 @@ fn a_panic_comes_out_of_advance_when_the_other_ticks_have_come() {
 
 #[test]
 fn jitter_is_of_the_queue_s_seed_and_a_failure_says_its_kind() {
-    let run = || {
-        let queue = Queue::new(QueueKind::Virtual).unwrap();
+    let run = |seed| {
+        let queue = Queue::with(QueueKind::Virtual, &QueueOptions { seed, ..Default::default() }).unwrap();
         let (send, ticks) = channel();
         let schedule = Schedule { jitter: Duration::from_nanos(50), ..Schedule::every(Duration::from_nanos(100)) };
         let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| send.send(tick.scheduled_ns).unwrap()).unwrap();
         queue.advance(Duration::from_nanos(2000)).unwrap();
         ticks.try_iter().collect::<Vec<_>>()
     };
-    let ticks = run();
-    assert_eq!(ticks, run());
+    let ticks = run(0);
+    assert_eq!(ticks, run(0));
+    assert_ne!(ticks, run(7));
     assert!(ticks.iter().zip(1..).all(|(time, k)| (0..=50).contains(&(time - k * 100))) && ticks.iter().any(|time| time % 100 != 0));
     let queue = Queue::new(QueueKind::Virtual).unwrap();
     let refused = queue.sync(FOREVER, || ()).unwrap_err();
