@@ -41,8 +41,14 @@ def library_version() -> str:
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
 
+def _check_clock(clock: Clock) -> None:
+    if not isinstance(clock, Clock):
+        raise TypeError(f"clock must be a Clock, not {type(clock).__name__}")
+
+
 def now_ns(clock: Clock = Clock.MONOTONIC) -> int:
     """The time on a clock of the system."""
+    _check_clock(clock)
     value = _ctypes.c_int64()
     outcome(c.now(clock, _ctypes.byref(value)))
     return value.value
@@ -51,6 +57,7 @@ def now_ns(clock: Clock = Clock.MONOTONIC) -> int:
 def sleep_until_ns(deadline_ns: int, clock: Clock = Clock.MONOTONIC) -> None:
     """Puts this thread to sleep until a point on a clock of the system. Other threads of Python go on. What the handler of
     a signal raises ends the sleep; on the main thread signals are handled a tenth of a second later at most."""
+    _check_clock(clock)
     deadline = _instant(deadline_ns, "deadline_ns")
     if not _on_main_thread():
         outcome(c.sleep_until(clock, deadline))

@@ -125,7 +125,8 @@ class Timers:
     async def ticks(self, schedule: Schedule) -> AsyncGenerator[Tick, None]:
         """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks
         that come while the body of the loop is busy are one tick, whose `missed` counts them: its
-        `sequence` is the last one's."""
+        `sequence` is the last one's. As with any asynchronous generator a cancelled `anext`, by asyncio.wait_for say, ends it:
+        put the timeout around the loop, or wait for a task by asyncio.wait."""
         waiting: Optional[Tick] = None
         changed: "Optional[asyncio.Future[None]]" = None
 

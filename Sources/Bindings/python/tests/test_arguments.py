@@ -184,7 +184,8 @@ class Types(WatchedTest):
 
     def test_options(self):
         self.refused(TypeError, "kind must be a QueueKind, not str", Queue, "serial")
-        self.refused(TypeError, "clock must be a Clock, not str", Queue, clock="wall")
+        for call in Queue, chime.now_ns, lambda clock: chime.sleep_until_ns(0, clock):
+            self.refused(TypeError, "clock must be a Clock, not str", lambda: call(clock="wall"))
         self.refused(TypeError, "label must be a str, not bytes", Queue, label=b"x")
         self.refused(ValueError, "label must not have a null", Queue, label="a\0b")
         self.refused(TypeError, "timer_limit must be an int, not float", Queue, timer_limit=1.0)
