@@ -23,29 +23,42 @@ type callback struct {
 	gone []func()
 	// A queue that runs by itself lasts as long as it has something to call.
 	queue *queue
+	// Of a timer that somebody holds: see rest.
+	rest *rest
 }
 
 //export chimeGoTick
 func chimeGoTick(tick *C.chime_tick, context, target C.uintptr_t, fate C.int) C.uintptr_t {
-	callback := cgo.Handle(context).Value().(callback)
+	callback := cgo.Handle(context).Value().(*callback)
+	call := callback.call
+	if rest := callback.rest; rest != nil {
+		call = rest.begin(TickKind(tick.kind))
+		defer rest.end(tick.timer, TickKind(tick.kind))
+	}
+	if call == nil {
+		return 0
+	}
 	made := &Tick{
 		Timer: uint64(tick.timer), Kind: TickKind(tick.kind), Sequence: uint64(tick.sequence), Missed: uint64(tick.missed),
 		Scheduled: time.Duration(tick.scheduled_ns), Actual: time.Duration(tick.actual_ns),
 		Generation: uint64(tick.generation), Target: uintptr(target),
 	}
-	return guarded(fate, func() { callback.call(made) })
+	return guarded(fate, func() { call(made) })
 }
 
 //export chimeGoFunction
 func chimeGoFunction(context C.uintptr_t, fate C.int) C.uintptr_t {
-	callback := cgo.Handle(context).Value().(callback)
+	callback := cgo.Handle(context).Value().(*callback)
 	return guarded(fate, func() { callback.call(nil) })
 }
 
 //export chimeGoGone
 func chimeGoGone(context C.uintptr_t, fate C.int) C.uintptr_t {
-	callback := cgo.Handle(context).Value().(callback)
+	callback := cgo.Handle(context).Value().(*callback)
 	cgo.Handle(context).Delete()
+	if callback.rest != nil {
+		callback.rest.forget()
+	}
 	return guarded(fate, func() { callAll(callback.gone) })
 }
 
@@ -121,8 +134,8 @@ func end(what string, stack []byte) {
 }
 
 // pass gives a function to Chime, which has it from then on if the call succeeds.
-func pass(function callback, call func(context C.uintptr_t) C.chime_status) error {
-	missing := function.call == nil
+func pass(function *callback, call func(context C.uintptr_t) C.chime_status) error {
+	missing := function.call == nil && function.rest == nil
 	for _, gone := range function.gone {
 		missing = missing || gone == nil
 	}

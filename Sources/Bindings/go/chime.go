@@ -8,8 +8,8 @@
 // It links libchime, which pkg-config has to find: an installed one, or an unpacked release's by PKG_CONFIG_PATH. With
 // -tags chime_static the archive libchime.a becomes part of the program.
 //
-// Chime owns a function from the call that takes it, and lets go of it once, after the last call; a function `gone` given
-// behind it is called then. Functions run on the queue, on threads that Go did not make, one call of a timer at a time.
+// Chime owns a function from the call that takes it, and lets go of it when its timer is at rest, or after the last call; a
+// function `gone` given behind it is called once, when the timer is gone. Functions run on the queue, on threads that Go did not make, one call of a timer at a time.
 //
 // A panic in a function that runs inside a call (Advance, Process, Run, Sync, Close, Release) comes out of that call, and
 // may be recovered there; the trace of where it began is printed to standard error. On a thread of Chime's it ends the

@@ -56,14 +56,8 @@ chime_go_answer chime_go_process(chime_queue_t queue, uint32_t most) {
   ENTER(0, 0, chime_queue_process(queue, most, &answer.count));
   return answer;
 }
-static chime_status run(chime_queue_t queue, uint32_t flags) {
-  chime_status status = chime_queue_run(queue, flags);
-  // A stop that was not needed, because the call had nothing more to do, would end the next one. This takes it.
-  if (innermost->answer->raised && status == CHIME_OK) chime_queue_run(queue, 0);
-  return status;
-}
 chime_go_answer chime_go_run(chime_queue_t queue, uint32_t flags) {
-  ENTER(queue, 0, run(queue, flags));
+  ENTER(queue, 0, chime_queue_run(queue, flags));
   return answer;
 }
 chime_go_answer chime_go_shutdown(chime_queue_t queue, int64_t timeout_ns) {

@@ -85,25 +85,34 @@ func (q *Queue) enter(call func(id C.chime_queue_t) C.chime_go_answer) (C.chime_
 // pass gives a function to Chime for this queue.
 func (q *Queue) pass(function func(*Tick), gone []func(), call func(id C.chime_queue_t, context C.uintptr_t) C.chime_status) error {
 	defer runtime.KeepAlive(q)
-	made := callback{call: function, gone: gone}
+	return q.passCallback(&callback{call: function, gone: gone}, call)
+}
+
+func (q *Queue) passCallback(made *callback, call func(id C.chime_queue_t, context C.uintptr_t) C.chime_status) error {
 	if q != nil && q.inner != nil && !q.inner.driven {
 		made.queue = q.inner
 	}
 	return pass(made, func(context C.uintptr_t) C.chime_status { return call(C.chime_queue_t(q.ID()), context) })
 }
 
-func (q *Queue) timer(function func(*Tick), gone []func(),
+func (q *Queue) timer(function func(*Tick), gone []func(), options TimerOptions,
 	call func(C.chime_queue_t, C.uintptr_t, *C.chime_timer_t) C.chime_status) (*Timer, error) {
-	made := &timer{}
-	err := q.pass(function, gone, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
+	defer runtime.KeepAlive(q)
+	if function == nil {
+		return nil, errNil
+	}
+	told := options.Cancelled || options.Target != 0 // a target that goes cancels its timers
+	made := &timer{rest: &rest{call: function, last: told, quiet: told && !options.Cancelled}}
+	err := q.passCallback(&callback{gone: gone, rest: made.rest}, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
 		return call(id, context, &made.id)
 	})
 	if err != nil {
 		return nil, err
 	}
 	made.queue = q.inner
+	made.rest.made(made.id)
 	runtime.SetFinalizer(made, (*timer).collect)
-	return &Timer{made}, nil
+	return &Timer{made, &function}, nil
 }
 
 func (q *Queue) make(schedule *Schedule, options TimerOptions, function func(*Tick), gone []func()) (*Timer, error) {
@@ -113,10 +122,10 @@ func (q *Queue) make(schedule *Schedule, options TimerOptions, function func(*Ti
 	}
 	inC := schedule.inC()
 	defer C.free(unsafe.Pointer(label))
-	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	told := flag(options.Cancelled || options.Target != 0, 1)
+	return q.timer(function, gone, options, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.chime_go_start(id, label, flag(options.Background, C.CHIME_TIMER_BACKGROUND),
-			C.chime_target_t(options.Target), C.int(flag(options.Armed, 1)), C.int(flag(options.Cancelled, 1)), context,
-			inC, timer)
+			C.chime_target_t(options.Target), C.int(flag(options.Armed, 1)), C.int(told), context, inC, timer)
 	})
 }
 
@@ -132,14 +141,14 @@ func (q *Queue) Create(options TimerOptions, function func(*Tick), gone ...func(
 
 // After calls the function once.
 func (q *Queue) After(delay time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	return q.timer(function, gone, TimerOptions{}, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.chime_go_after(id, C.int64_t(delay), context, timer)
 	})
 }
 
 // Every calls the function again and again, for the first time one interval from now.
 func (q *Queue) Every(interval time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	return q.timer(function, gone, TimerOptions{}, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.chime_go_every(id, C.int64_t(interval), context, timer)
 	})
 }
@@ -175,7 +184,7 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	timeout = left.timeout
 	var panicked bool
 	var value any
-	context := cgo.NewHandle(callback{call: func(*Tick) {
+	context := cgo.NewHandle(&callback{call: func(*Tick) {
 		var stack []byte
 		if panicked, value, stack = attempt(function); panicked {
 			trace(value, stack)

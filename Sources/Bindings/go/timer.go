@@ -11,23 +11,32 @@ import (
 // Timer is a timer of one's own. Release it when it is not wanted any more. Any goroutine may call its methods, and its own
 // function. Copies are the same timer; a Timer that no queue has made answers InvalidHandle.
 //
-// A function that names the variable of its own timer has two faults: it may run before the variable is assigned, and it
-// keeps the timer from being collected. In the function, write Borrow(tick.Timer).
-type Timer struct{ inner *timer }
+// Once the timer is at rest (idle, finished, cancelled) only its Timers hold its function, so an object that holds its own
+// timer is collected then like any other circle; what starts the timer gives the function to Chime again.
+//
+// A function that names the variable of its own timer may run before the variable is assigned. In the function, write
+// Borrow(tick.Timer).
+type Timer struct {
+	inner    *timer
+	function *func(*Tick) // nil: borrowed
+}
 
-// The finalizer is of this one, which nobody outside can copy.
+// The finalizer is of this one, which nobody outside can copy. It refers to nothing that may refer to it: see rest.
 type timer struct {
 	id    C.chime_timer_t
 	queue *queue
+	rest  *rest
 }
 
 // Borrow has the methods of a timer that somebody else owns: of tick.Timer, in its function. Release does nothing on it that
-// the owner's would not do.
-func Borrow(id uint64) *Timer { return &Timer{&timer{id: C.chime_timer_t(id)}} }
+// the owner's would not do. A timer at rest has its function only with its owners: outside the function what would start it is
+// Unsupported.
+func Borrow(id uint64) *Timer { return &Timer{inner: &timer{id: C.chime_timer_t(id)}} }
 
 var errNoTimer = &Error{InvalidHandle, "the *Timer is nil"}
 
-// ID is the timer's id, for C. It is stale once the timer is released or collected: see runtime.KeepAlive.
+// ID is the timer's id, for C. It is stale once the timer is released or collected: see runtime.KeepAlive. A timer at rest that
+// C starts has no function to call.
 func (t *Timer) ID() uint64 {
 	if t == nil || t.inner == nil {
 		return 0
@@ -86,44 +95,44 @@ func (t *Timer) queueHasEnded() bool {
 
 // Activate starts a timer that is at rest, with the schedule that it has.
 func (t *Timer) Activate() (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, nil) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, nil) })
 }
 
 // ActivateWith starts a timer that is at rest.
 func (t *Timer) ActivateWith(schedule Schedule) (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, schedule.inC()) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, schedule.inC()) })
 }
 
 // Restart makes the timer run from now on, whatever its state, with the schedule that it has.
 func (t *Timer) Restart() (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, nil) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, nil) })
 }
 
 // RestartWith makes the timer run from now on, whatever its state.
 func (t *Timer) RestartWith(schedule Schedule) (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, schedule.inC()) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, schedule.inC()) })
 }
 
 // RestartAfter makes the timer run from now on, whatever its state, with its first tick after that delay; all else is as in
 // the schedule that it has. This is the call to set a timer again.
 func (t *Timer) RestartAfter(delay time.Duration) (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_after(id, C.int64_t(delay)) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_after(id, C.int64_t(delay)) })
 }
 
 // RestartUntil is RestartAfter, with the first tick at a point on the queue's clock. With Schedule.ResumeRemaining it is
 // InvalidArgument.
 func (t *Timer) RestartUntil(deadline time.Duration) (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_until(id, C.int64_t(deadline)) })
+	return t.start(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_until(id, C.int64_t(deadline)) })
 }
 
 // Reschedule gives the timer another schedule. The state stays.
 func (t *Timer) Reschedule(schedule Schedule) (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_reschedule(id, schedule.inC()) })
+	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_reschedule(id, schedule.inC()) })
 }
 
 // Suspend holds ticks back until Resume. Once it has returned, none starts.
 func (t *Timer) Suspend() (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
+	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
 }
 
 // Resume lets them through again, as the schedule says.
@@ -143,13 +152,14 @@ func (t *Timer) PostponeUntil(deadline time.Duration) (Status, error) {
 
 // Fire requests an extra tick, of kind Fired. It never runs inside this call.
 func (t *Timer) Fire() (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_fire(id) })
+	return t.fire()
 }
 
 // Cancel stops the timer. It may be activated again. Running: a function that had started has not returned, whatever the
 // timer's state. Ignored: there was nothing to stop, and nothing runs.
 func (t *Timer) Cancel() (Status, error) {
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
+	defer t.settle()
+	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
 // Stop is Cancel for those who come from time.Timer: whether the call has stopped the timer. False, too, while its function
@@ -170,6 +180,7 @@ func (t *Timer) Reset(delay time.Duration) bool {
 // CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
 // cancelled again.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
+	defer t.settle()
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
 }
 
