@@ -83,6 +83,7 @@ install_library() {
 
 install_static() {
   put 644 "$LIBDIR/libchime.a" <"$LIB/libchime.a"
+  link "$LIBDIR/libchime-static.a" libchime.a
   filled chime-static.pc | put 644 "$LIBDIR/pkgconfig/chime-static.pc"
 }
 

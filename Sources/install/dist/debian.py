@@ -58,7 +58,7 @@ def files(target, tree):
     soname = f"libchime.so.{SONAME_VERSION}"
     runtime = {f"{lib}/{name}": tree[f"lib/{name}"] for name in (f"{soname}.{VERSION}", soname)}
     development = {f"{lib}/{path[len('lib/'):]}": content for path, content in tree.items()
-                   if path.startswith(("lib/pkgconfig/", "lib/cmake/")) or path in ("lib/libchime.so", "lib/libchime.a")}
+                   if path.startswith(("lib/pkgconfig/", "lib/cmake/")) or path in ("lib/libchime.so", "lib/libchime.a", "lib/libchime-static.a")}
     # From where the file lies, so that what `dpkg -x` unpacks is found, too; without the rpath, which an installed library needs not.
     for name in ("chime.pc", "chime-static.pc"):
         text = development[f"{lib}/pkgconfig/{name}"].decode()

@@ -127,6 +127,8 @@ class Target:
             tree["share/chime/chime.gdb"] = (INSTALL / "chime.gdb").read_bytes()
         if (lib / "libchime.a").exists():
             tree["lib/libchime.a"] = (lib / "libchime.a").read_bytes()
+            if not self.is_windows:
+                tree["lib/libchime-static.a"] = "-> libchime.a"
             tree["lib/pkgconfig/chime-static.pc"] = self.filled("chime-static.pc")
         tree["lib/pkgconfig/chime.pc"] = self.filled("chime.pc")
         for name in ("ChimeConfig.cmake", "ChimeConfigVersion.cmake"):
@@ -152,6 +154,7 @@ class Target:
             text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', 'IMPORTED_IMPLIB "${_chime_libdir}/chime.lib"')
             text = text.replace("libchime.so.@SONAME_VERSION@", "../bin/chime-@SONAME_VERSION@.dll")
             text = text.replace("AND NOT TARGET Chime::chime-static)", "AND NOT TARGET Chime::chime-static AND NOT MSVC)")
+            text = re.sub(r"^# By a name.*\n", "", text, flags=re.M).replace("-L${libdir} -lchime-static", "${libdir}/libchime.a")
             text = text.replace("-ldl -pthread", "-ladvapi32").replace('"dl;-pthread"', '"advapi32"')
         elif template == "chime.pc":
             # A program that is linked with the release as it lies starts as it is.

@@ -175,6 +175,10 @@ for kind in chime chime-static; do
   mv "$work/build/program" "$work/by-cmake-$kind"
   runs "$work/by-cmake-$kind"
 done
+for kind in chime chime-static; do
+  cmake_builds $kind -DCMAKE_PREFIX_PATH="$prefix" -DBY_PKG_CONFIG=1 || fail "pkg_check_modules, $kind: $(cat "$work/log")"
+  runs "$work/build/program"
+done
 refusal='not accepted' refused_by_cmake chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED=99.0
 refusal='not accepted' refused_by_cmake chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED=0.0.1
 cmake_builds chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED="$version" || fail "CMake, version $version: $(cat "$work/log")"
