@@ -13,7 +13,7 @@
  * and that cannot be assigned (a const member), counts as such a lambda.
  *
  * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
- * CHIME_FOREVER. NaN is refused, like a negative duration.
+ * CHIME_FOREVER. NaN is refused, like what is negative after that.
  *
  * Failures. Functions that create something throw chime::error. Given an object to put it in, they return a status
  * instead:
