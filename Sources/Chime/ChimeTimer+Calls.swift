@@ -109,7 +109,7 @@ extension TimerReference {
     if schedule == nil, TimerRef(handle)?.snapshot?.hasSchedule == false {
       throw .argument("the timer has no schedule yet: give restart one")
     }
-    return try perform(stops: true, restarts: true) { $0.restart(schedule) }
+    return try perform(.restarts) { $0.restart(schedule) }
   }
 
   /// Makes the timer run from now on, whatever its state: its next tick is due after `delay`, and the rest of its schedule
@@ -122,7 +122,7 @@ extension TimerReference {
   public func restart(after delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
     let first = delay.nanoseconds
     guard first >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
-    return try perform(stops: true, restarts: true) { $0.restart(first: first, isDeadline: false) }
+    return try perform(.restarts) { $0.restart(first: first, isDeadline: false) }
   }
 
   /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
@@ -148,7 +148,7 @@ extension TimerReference {
     try Schedule.checkInterval(interval)
     let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
     try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
-    return try perform(stops: true) { $0.reschedule(interval: length, leeway: late) }
+    return try perform(.moves) { $0.reschedule(interval: length, leeway: late) }
   }
 
   /// Changes the schedule; the state stays. A first delay counts from now.
@@ -159,7 +159,7 @@ extension TimerReference {
   @discardableResult
   public func reschedule(_ schedule: Schedule) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule.check(for: timeline)
-    return try perform(stops: true) { $0.reschedule(schedule) }
+    return try perform(.moves) { $0.reschedule(schedule) }
   }
 
   /// Moves the next deadline to `delay` from now, if that is later: the call for idle timeouts.
@@ -200,7 +200,7 @@ extension TimerReference {
   ///
   /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult
-  public func suspend() -> ChimeTimer.Outcome { answer(stops: true) { $0.suspend() } }
+  public func suspend() -> ChimeTimer.Outcome { answer(.stops) { $0.suspend() } }
 
   /// Lets ticks through again; ignored unless suspended.
   ///
@@ -212,7 +212,7 @@ extension TimerReference {
   ///
   /// - Returns: done; ignored if the timer is cancelled or has ended, or memory has run out.
   @discardableResult
-  public func fire() -> ChimeTimer.Outcome { answer { $0.fire() } }
+  public func fire() -> ChimeTimer.Outcome { answer(.fires) { $0.fire() } }
 
   /// Stops the timer; ignored unless running or suspended, or an extra tick is to come, which it drops. Once it has
   /// returned, no tick starts. The handler is kept: the timer can be started again.
@@ -236,7 +236,7 @@ extension TimerReference {
   @inline(never)
   private func cancelWatched() -> ChimeTimer.Outcome {
     defer { tellEnd() }
-    return answer(stops: true) { $0.cancel() }
+    return answer(.stops) { $0.cancel() }
   }
 
   /// Ends the timer for good and lets go of its handler, now or, if it is running, when it returns. Once it has returned,
@@ -246,7 +246,7 @@ extension TimerReference {
   @discardableResult
   public func invalidate() -> ChimeTimer.Outcome {
     defer { tellEnd() }
-    return answer(stops: true) { $0.release() }
+    return answer(.moves) { $0.release() }
   }
 
   /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Waits for a
@@ -262,7 +262,11 @@ extension TimerReference {
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
-    defer { tellEnd() }
+    watched?.calls?.changeWaiters(by: 1)
+    defer {
+      watched?.calls?.changeWaiters(by: -1)
+      tellEnd()
+    }
     let outcome = try cancelHandler { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
     guard let calls = watched?.calls, outcome == .running else { return outcome }
     return try calls.waitForNone(until: end) ? .done : .timedOut
@@ -278,7 +282,11 @@ extension TimerReference {
   @discardableResult
   public nonisolated(nonsending) func cancelAndWait(timeout: Duration? = nil) async throws -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
-    defer { tellEnd() }
+    watched?.calls?.changeWaiters(by: 1)
+    defer {
+      watched?.calls?.changeWaiters(by: -1)
+      tellEnd()
+    }
     var outcome = try cancelHandler { $0.cancelAndWait(timeout: 0) }
     if outcome == .timedOut, let timer = TimerRef(handle) {
       let status = try await Blocking.run { timer.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
@@ -291,7 +299,7 @@ extension TimerReference {
   /// What `cancelAndWait` does first: for an asynchronous handler the queue's part. Drops what waits even where it throws.
   private func cancelHandler(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
     do {
-      return try perform(stops: true, operation)
+      return try perform(.stops, operation)
     } catch {
       _ = watched?.calls?.stop(.ignored)
       throw error
@@ -303,23 +311,33 @@ extension TimerReference {
   }
 
   /// What an operation answers that fails only for what has ended.
-  private func answer(stops: Bool = false, _ operation: (TimerRef) -> Status) -> ChimeTimer.Outcome {
-    do { return try perform(stops: stops, operation) } catch { return .ignored }
+  private func answer(_ effect: Effect = .none, _ operation: (TimerRef) -> Status) -> ChimeTimer.Outcome {
+    do { return try perform(effect, operation) } catch { return .ignored }
   }
 
-  /// - Parameters:
-  ///   - stops: whether a tick that was due before does not start any more.
-  ///   - restarts: whether the timer runs from now on.
+  /// What an operation does to the calls of an asynchronous handler.
+  package enum Effect {
+    case none
+    /// Another tick comes.
+    case fires
+    /// What was due before does not start any more: `stops` by the end of the ticks, even of a timer at rest; `moves` by
+    /// another generation; `restarts` likewise, and another tick comes.
+    case stops, moves, restarts
+  }
+
   package func perform(
-    stops: Bool = false, restarts: Bool = false, _ operation: (TimerRef) -> Status
+    _ effect: Effect = .none, _ operation: (TimerRef) -> Status
   ) throws(ChimeError) -> ChimeTimer.Outcome {
     var outcome = ChimeTimer.Outcome.ignored
     if !hasLostTarget, let timer = TimerRef(handle) {
-      let status = operation(timer)
+      let status = effect == .stops && watched?.calls != nil ? timer.stopCalls(operation) : operation(timer)
       if status != .invalidHandle, status != .targetGone { outcome = try status.outcome() }
     }
-    guard stops, let calls = watched?.calls else { return outcome }
-    return calls.stop(outcome, restarted: restarts ? TimerRef(handle)?.generation : nil)
+    guard effect != .none, let calls = watched?.calls else { return outcome }
+    let hasStarted = outcome != .ignored && (effect == .fires || effect == .restarts)
+    if effect != .fires { outcome = calls.stop(outcome) }
+    if hasStarted, let generation = TimerRef(handle)?.generation { calls.noteStart(generation) }
+    return outcome
   }
 }
 

@@ -15,8 +15,6 @@ package final class RunningCalls: Sendable {
 
   /// Whether there is one.
   var isAny: Bool { state.withLock { $0.count > 0 } }
-  /// Whether somebody waits.
-  var isAwaited: Bool { state.withLock { !$0.waiting.isEmpty } }
 
   func begin() { state.withLock { $0.count += 1 } }
 

@@ -20,8 +20,12 @@ package final class TaskCalls: Sendable {
     var task: UnsafeCurrentTask?
     /// What that call waits for.
     var awaited: TaskCalls?
-    /// The generation that the call has started itself.
-    var restarted: UInt64?
+    /// The generation in which the call has asked for another tick.
+    var started: UInt64?
+    /// How many wait for the end of the timer, or are about to.
+    var waiters = 0
+    /// How often what was due has been called off.
+    var stops = 0
   }
 
   private let state = Locked(State())
@@ -42,8 +46,13 @@ package final class TaskCalls: Sendable {
 
   // MARK: Calls
 
+  /// How often what was due has been called off: for `put`.
+  var stops: Int { state.withLock { $0.stops } }
+
   /// On the queue: notes a tick. Gives whether a task has to come for it.
-  func put(_ tick: ChimeTimer.Tick) -> Bool {
+  ///
+  /// - Parameter stops: if it is no longer that often, the tick is dropped; `nil` for a tick that knows its generation.
+  func put(_ tick: ChimeTimer.Tick, unlessAfter stops: Int? = nil) -> Bool {
     let isFirst = state.withLock { state in
       defer { state.handle = tick.handle }
       return state.handle == 0
@@ -52,6 +61,7 @@ package final class TaskCalls: Sendable {
     var tick = tick
     tick.isOfTask = true
     return state.withLock { state in
+      if let stops, stops != state.stops { return false }
       if let previous = state.waiting, !checksGeneration || previous.generation == tick.generation {
         tick = tick.after(previous)
       }
@@ -100,13 +110,13 @@ package final class TaskCalls: Sendable {
   }
 
   private func end(_ tick: ChimeTimer.Tick) {
-    let restarted: UInt64? = state.withLock { state in
-      defer { unsafe (state.task, state.restarted) = (nil, nil) }
-      return state.restarted
+    let started: UInt64? = state.withLock { state in
+      defer { unsafe (state.task, state.started) = (nil, nil) }
+      return state.waiters > 0 ? state.started : nil
     }
     // Who waits for the end of a timer waits for what its own handler starts, too.
-    if let restarted, running.isAwaited, let timer = TimerRef(tick.handle), timer.generation == restarted {
-      _ = timer.cancel()
+    if let started, let timer = TimerRef(tick.handle), timer.generation == started {
+      _ = timer.stopCalls { $0.cancel() }
       state.withLock { $0.waiting = nil }
     }
     running.end()
@@ -116,15 +126,21 @@ package final class TaskCalls: Sendable {
   // MARK: Stopping
 
   /// After a call that stops what was due: drops the tick that no call has taken. Gives what that call has done.
-  func stop(_ outcome: ChimeTimer.Outcome, restarted generation: UInt64? = nil) -> ChimeTimer.Outcome {
+  func stop(_ outcome: ChimeTimer.Outcome) -> ChimeTimer.Outcome {
+    state.withLock { state in
+      let hasDropped = state.waiting != nil
+      state.waiting = nil
+      state.stops += 1
+      if unsafe state.task != nil { return .running }
+      return hasDropped && outcome == .ignored ? .done : outcome
+    }
+  }
+
+  /// After a call by which another tick comes, in that generation.
+  func noteStart(_ generation: UInt64) {
     unsafe withUnsafeCurrentTask { current in
-      state.withLock { state in
-        let hasDropped = state.waiting != nil
-        state.waiting = nil
-        if unsafe state.task == nil { return hasDropped && outcome == .ignored ? .done : outcome }
-        if let current = unsafe current, unsafe state.task == current { state.restarted = generation }
-        return .running
-      }
+      guard let current = unsafe current else { return }
+      state.withLock { if unsafe $0.task == current { $0.started = generation } }
     }
   }
 
@@ -137,6 +153,9 @@ package final class TaskCalls: Sendable {
   }
 
   // MARK: Waiting
+
+  /// Before the call that stops the timer and waits for its end, and after it: whether what the handler starts is stopped, too.
+  func changeWaiters(by count: Int) { state.withLock { $0.waiters += count } }
 
   private struct WeakCalls {
     weak var calls: TaskCalls?
@@ -171,7 +190,7 @@ package final class TaskCalls: Sendable {
   ///
   /// - Returns: that call; `nil` if the task is in none.
   /// - Throws: `wouldDeadlock` if this timer's call waits for it, by way of others or not.
-  private func beginWait() throws(ChimeError) -> TaskCalls? {
+  func beginWait() throws(ChimeError) -> TaskCalls? {
     guard let caller = TaskCalls.current else { return nil }
     let isCircle = TaskCalls.waits.withLock { _ in
       var next: TaskCalls? = self
@@ -198,7 +217,7 @@ package final class TaskCalls: Sendable {
     return try await running.waitForNone(until: end)
   }
 
-  private func endWait() { state.withLock { $0.awaited = nil } }
+  func endWait() { state.withLock { $0.awaited = nil } }
 }
 
 /// Calls of the core that wait for a handler, for tasks, which must not block their threads.
@@ -208,6 +227,19 @@ enum Blocking {
     let end = FirstEnd<Status>()
     DispatchQueue.global().async { end.end(.success(wait())) }
     return try await end.wait()
+  }
+}
+
+extension TimerRef {
+  /// Stops a timer whose handler only starts calls. Its last tick has finished it, so that a cancel changes nothing, and may
+  /// be on its way to `TaskCalls.put`: a reschedule, which moves nothing there, makes that tick stale.
+  func stopCalls(_ operation: (TimerRef) -> Status) -> Status {
+    let before = generation
+    let status = operation(self)
+    if [.running, .timedOut, .wouldDeadlock].contains(status), generation == before, state == .finished {
+      _ = reschedule(nil)
+    }
+    return status
   }
 }
 

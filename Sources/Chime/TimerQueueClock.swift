@@ -24,13 +24,29 @@ public struct TimerQueueClock: _Concurrency.Clock {
   /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created, or the deadline is
   ///   on another clock; `shutDown` if the queue ends first.
   public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {
-    try Task.checkCancellation()
     try Schedule.check(deadline, for: queue.timeline)
-    if deadline <= now { return }
+    let leeway = max(0, tolerance?.nanoseconds ?? 0)
+    try await sleep(Schedule(first: deadline.nanoseconds, firstIsDeadline: true, leeway: leeway), deadline <= now)
+  }
+
+  /// Suspends the task for a while, and at most `tolerance` plus the wake-up longer. On the wall clock it does not matter if
+  /// that is stepped meanwhile, unlike with `sleep(until:tolerance:)`.
+  ///
+  /// - Parameters:
+  ///   - duration: 0 or less returns at once.
+  ///   - tolerance: how late the task may wake up in order to share a wake-up; less than 0 counts as 0.
+  /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created; `shutDown` if the queue
+  ///   ends first.
+  public func sleep(for duration: Duration, tolerance: Duration? = nil) async throws {
+    let leeway = max(0, tolerance?.nanoseconds ?? 0)
+    try await sleep(Schedule(first: duration.nanoseconds, leeway: leeway), duration <= .zero)
+  }
+
+  private func sleep(_ schedule: Schedule, _ isOver: Bool) async throws {
+    try Task.checkCancellation()
+    if isOver { return }
     let sleeper = FirstEnd<Void>()
     let wakeUp = WakeUp(sleeper)
-    let schedule = Schedule(
-      first: deadline.nanoseconds, firstIsDeadline: true, leeway: max(0, tolerance?.nanoseconds ?? 0))
     let timer = try ChimeTimer.start(on: queue, schedule) { [wakeUp = consume wakeUp] _ in
       wakeUp.sleeper.end(.success(()))
     }

@@ -90,6 +90,12 @@ private final class WindowTimer: Sendable {
   /// The part that the handler keeps.
   final class Shared: Sendable {
     fileprivate let state = Locked(State())
+    /// Whether windows are measured on the monotonic clock, because the queue's may be stepped.
+    let isSteady: Bool
+
+    init(on queue: AnyTimerQueue) {
+      isSteady = queue.timeline == .wall && QueueCore.find(queue.id)?.control.isVirtual == false
+    }
 
     /// Runs the action, for those who wait for it.
     func callAction(_ action: () -> Void) {
@@ -128,41 +134,49 @@ private final class WindowTimer: Sendable {
 
   init(
     _ timing: TriggeredAction.Timing, on queue: AnyTimerQueue, _ shared: Shared, calls: TaskCalls? = nil,
-    _ action: sending @escaping (ChimeTimer.Tick) -> Void
+    _ action: sending @escaping (_ tick: ChimeTimer.Tick, _ stops: Int) -> Void
   ) throws(ChimeError) {
     let window = try Window(timing)
     (self.queue, self.shared, self.window, self.calls) = (queue, shared, window, calls)
     let end = End(shared)
     timer = try queue.makeIdle { tick in
       let shared = end.shared
-      let (runs, next) = shared.state.withLock { $0.tick(tick.start, window) }
+      // Before the look at the state: `cancel` changes that first.
+      let stops = calls?.stops ?? 0
+      let now = shared.isSteady ? Clock.monotonic.now : tick.start
+      let (runs, next) = shared.state.withLock { $0.tick(now, window) }
       if let next { WindowTimer.arm(tick.timer, shared, next) }
-      if runs { action(tick) }
+      if runs { action(tick, stops) }
     }
   }
 
   deinit { _ = calls?.stop(.ignored) }
 
+  private var now: Int64 { shared.isSteady ? Clock.monotonic.now : queue.now.nanoseconds }
+
   func trigger() {
-    let (now, window) = (queue.now.nanoseconds, window)
+    let (now, window) = (now, window)
     if let next = shared.state.withLock({ $0.trigger(now, window) }) { WindowTimer.arm(timer, shared, next) }
   }
 
   /// Forgets what was triggered.
   func cancel() {
     timer.cancel()
-    _ = calls?.stop(.ignored)
     let flushes = shared.state.withLock { state in
       defer { state = State() }
       return state.flushes
     }
-    for flush in flushes { flush.end(.success(())) }
+    _ = calls?.stop(.ignored)
+    // The second time what others have asked for meanwhile, which is called off, too.
+    for flush in flushes + shared.takeFlushes() { flush.end(.success(())) }
   }
 
   var isPending: Bool { shared.state.withLock { $0.phase == .leading || $0.isWanted } }
 
   nonisolated(nonsending) func flush() async throws {
-    let now = queue.now.nanoseconds
+    let caller = try calls?.beginWait()
+    defer { caller?.endWait() }
+    let now = now
     let flush = FirstEnd<Void>()
     let isPending = shared.state.withLock { state in
       guard state.phase == .leading || state.isWanted else { return false }
@@ -175,7 +189,7 @@ private final class WindowTimer: Sendable {
       if timer.generation == nil { throw ChimeError.shutDown }
       try await flush.wait()
     }
-    _ = try await calls?.waitForNone(until: nil)
+    _ = try await calls?.running.waitForNone(until: nil)
   }
 
   /// Outside the lock, since the core may release what others hold; until the timer stands where the last call wants it.
@@ -183,7 +197,10 @@ private final class WindowTimer: Sendable {
     var next = first
     while true {
       // What can fail is memory: then the next trigger tries again.
-      let schedule = Schedule(first: next, firstIsDeadline: true)
+      let schedule =
+        shared.isSteady
+        ? Schedule(first: max(0, next.saturatingSubtract(Clock.monotonic.now)))
+        : Schedule(first: next, firstIsDeadline: true)
       guard let outcome = try? timer.restart(schedule), outcome != .ignored else {
         return shared.state.withLock { $0.phase = .closed }
       }
@@ -217,7 +234,8 @@ extension WindowTimer.State {
 
   /// Gives whether the action runs now, and when the timer has to tick next.
   fileprivate mutating func tick(_ now: Int64, _ window: WindowTimer.Window) -> (runs: Bool, next: Int64?) {
-    guard now >= wanted else { return (false, nil) }
+    // Called off, or early by what two readings of the monotonic clock differ.
+    guard now >= wanted else { return (false, wanted == .max ? nil : wanted) }
     switch phase {
     case .closed:
       return (false, nil)
@@ -259,8 +277,8 @@ public final class TriggeredAction: Sendable {
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ timing: Timing, on queue: TimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
-    let shared = WindowTimer.Shared()
-    window = try WindowTimer(timing, on: queue, shared) { _ in shared.callAction(action) }
+    let shared = WindowTimer.Shared(on: queue)
+    window = try WindowTimer(timing, on: queue, shared) { _, _ in shared.callAction(action) }
   }
 
   /// An action on the main actor.
@@ -271,8 +289,8 @@ public final class TriggeredAction: Sendable {
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ timing: Timing, on queue: MainTimerQueue, action: @escaping @MainActor () -> Void) throws(ChimeError) {
-    let shared = WindowTimer.Shared()
-    window = try WindowTimer(timing, on: queue, shared) { _ in
+    let shared = WindowTimer.Shared(on: queue)
+    window = try WindowTimer(timing, on: queue, shared) { _, _ in
       MainActor.assumeIsolated { shared.callAction { action() } }
     }
   }
@@ -319,9 +337,9 @@ public final class TriggeredAction: Sendable {
   public init(
     _ timing: Timing, on queue: AnyTimerQueue, task action: @escaping @isolated(any) @Sendable () async -> Void
   ) throws(ChimeError) {
-    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared())
-    window = try WindowTimer(timing, on: queue, shared, calls: calls) { tick in
-      if calls.put(tick) {
+    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared(on: queue))
+    window = try WindowTimer(timing, on: queue, shared, calls: calls) { tick, stops in
+      if calls.put(tick, unlessAfter: stops) {
         Task { await calls.run(on: action.isolation) { _ in await shared.callAction { await action() } } }
       }
     }
@@ -340,9 +358,9 @@ public final class TriggeredAction: Sendable {
     _ timing: Timing, on queue: AnyTimerQueue, actor: Isolation,
     action: @escaping @Sendable (isolated Isolation) async -> Void
   ) throws(ChimeError) {
-    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared())
-    window = try WindowTimer(timing, on: queue, shared, calls: calls) { [weak actor] tick in
-      guard calls.put(tick) else { return }
+    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared(on: queue))
+    window = try WindowTimer(timing, on: queue, shared, calls: calls) { [weak actor] tick, stops in
+      guard calls.put(tick, unlessAfter: stops) else { return }
       Task { [weak actor] in
         guard let actor else {
           calls.giveUp()
@@ -362,7 +380,8 @@ public final class TriggeredAction: Sendable {
   /// Has the action run now, on the queue, if it is about to run now or later, and waits until it has returned: for a clean
   /// end, before `shutdown`. On a virtual queue it runs in the next `advance`.
   ///
-  /// - Throws: `shutDown` if the queue has ended; `CancellationError`.
+  /// - Throws: `shutDown` if the queue has ended; `wouldDeadlock` inside an asynchronous action that it would wait for;
+  ///   `CancellationError`.
   public nonisolated(nonsending) func flush() async throws { try await window.flush() }
 
   /// Whether the action is about to run, now or later.

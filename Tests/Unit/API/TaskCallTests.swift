@@ -1,5 +1,6 @@
 import Chime
 import ChimeDiagnostics
+import ChimeRunLoop
 import ChimeTestSupport
 import Dispatch
 import Foundation
@@ -202,22 +203,6 @@ import Testing
     #expect(log.all.last == "ended" && last.state == .cancelled)
   }
 
-  /// As the kernel's del_timer_sync does.
-  @Test func whatACallStartsAgainIsCancelledByWhoWaitsForIt() async throws {
-    let (queue, gate) = (try TimerQueue(), Gate())
-    let timer = try queue.scheduleTask(.once(after: .zero)) { tick in
-      await gate.pass()
-      _ = try? tick.timer.restart(.once(after: .seconds(1000)))
-    }
-    await gate.hasBegun()
-    let waiter = Task { try await timer.cancelAndWait() }
-    while timer.state == .running { await Task.yield() }
-    try await Task.sleep(for: .milliseconds(20))  // for the waiter to wait, if it will
-    gate.open.yield()
-    #expect(try await waiter.value == .done)
-    #expect(timer.state == .cancelled && gate.ended.value == 1)
-  }
-
   @Test func aTimerThatItsOwnCallReplacesLetsTheCallEnd() async throws {
     actor Saver {
       var timer: ChimeTimer?
@@ -260,34 +245,52 @@ import Testing
     nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe own?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
     }
-    var (timer, stops, stale): (ChimeTimer?, Int, Int) = (nil, 0, 0)
-    var isStopped = true
+    var (timer, action): (ChimeTimer?, TriggeredAction?) = (nil, nil)
+    var stale = 0
+    /// The round whose calls are wanted.
+    var wanted: Int?
     init(_ own: SerialTimerQueue?) { self.own = own }
 
-    func start(on queue: AnyTimerQueue) throws {
-      isStopped = false
-      timer = try queue.scheduleTask(.every(.microseconds(20)), actor: self) { owner, _ in
-        owner.assertIsolated()
-        if owner.isStopped { owner.stale += 1 }
+    private func call(in round: Int) {
+      assertIsolated()
+      if round != wanted { stale += 1 }
+    }
+
+    func start(_ round: Int, on queue: AnyTimerQueue) throws {
+      wanted = round
+      switch round / 8 % 3 {
+      case 0:
+        timer = try queue.scheduleTask(.every(.microseconds(20)), actor: self) { owner, _ in owner.call(in: round) }
+      case 1:
+        timer = try queue.scheduleTask(.once(after: .zero), actor: self) { owner, _ in owner.call(in: round) }
+      default:
+        action = try TriggeredAction(.throttle(.microseconds(20)), on: queue, actor: self) { owner in
+          owner.call(in: round)
+        }
+        action?.trigger()
       }
     }
 
-    func stop(_ round: Int) throws {
-      switch round % 6 {
+    /// What waits has stopped the timer before it lets others onto the actor.
+    func stop(_ way: Int, on queue: AnyTimerQueue) async throws {
+      wanted = nil
+      if way == 2 { action = nil } else if way < 7 { action?.cancel() }
+      switch way {
       case 0: timer?.cancel()
       case 1: timer?.suspend()
       case 2: timer = nil
       case 3: timer?.invalidate()
       case 4: try timer?.reschedule(every: .seconds(1000))
-      default: try timer?.restart(.once(after: .seconds(1000)))
+      case 5: try timer?.restart(.once(after: .seconds(1000)))
+      case 6: try await timer?.cancelAndWait()
+      default: try await queue.shutdown()
       }
-      isStopped = true
     }
   }
 
   /// Every kind of queue in real time.
   enum Kind: CaseIterable, Sendable {
-    case serial, own, dispatch, concurrent, main, host, precise
+    case serial, own, dispatch, concurrent, main, host, precise, runLoop
 
     func make() throws -> AnyTimerQueue {
       switch self {
@@ -301,31 +304,48 @@ import Testing
         let queue = try HostTimerQueue()
         Thread.detachNewThread { try? queue.run(untilStopped: true) }  // until it is shut down
         return queue
+      case .runLoop:
+        let (made, queues) = (DispatchSemaphore(value: 0), Log<TimerQueue>())
+        Thread.detachNewThread {
+          let queue = try? TimerQueue(runLoop: .current)
+          if let queue { queues.add(queue) }
+          made.signal()
+          while !run(until: { queue?.statistics == nil }) {}
+        }
+        made.wait()
+        return try #require(queues.all.first)
       }
     }
   }
 
   @Test(arguments: Kind.allCases) func anActorThatStopsItsTimerGetsNoFurtherCall(_ kind: Kind) async throws {
-    let queue = try kind.make()
-    let owner = Owner(queue as? SerialTimerQueue)
+    var (queue, stale) = (try kind.make(), 0)
+    var owner = Owner(queue as? SerialTimerQueue)
     for round in 0..<Self.rounds {
-      try await owner.start(on: queue)
+      try await owner.start(round, on: queue)
       if round % 3 == 0 { try await Task.sleep(for: .microseconds(50)) }
-      try await owner.stop(round)
+      try await owner.stop(round % 8, on: queue)
       await Task.yield()
+      if round % 8 < 7 { continue }
+      stale += await owner.stale
+      queue = try kind.make()
+      owner = Owner(queue as? SerialTimerQueue)
     }
     try await queue.shutdown()
-    #expect(await owner.stale == 0)
+    #expect(await owner.stale + stale == 0)
   }
 
-  /// From another thread than the handler's: what has begun is `running`, and what has not never begins.
+  /// From another thread than the handler's: what has begun is `running`, and what has not never begins. What a call starts
+  /// again ends with who waits for it, as with the kernel's del_timer_sync.
   @Test(arguments: Kind.allCases) func outcomesAndCallsAgreeInEveryRace(_ kind: Kind) async throws {
     let queue = try kind.make()
     for round in 0..<Self.rounds {
-      let (begun, ended) = (Counter(), Counter())
-      let timer = try queue.scheduleTask(.once(after: .zero)) { _ in
+      let (begun, ended, startsAgain) = (Counter(), Counter(), round % 4 < 3)
+      let timer = try queue.scheduleTask(.once(after: .zero)) { tick in
         begun.add()
         await Task.yield()
+        if round % 4 < 2 { _ = try? tick.timer.restart(.once(after: .zero)) }
+        if round % 4 == 2 { tick.timer.fire() }
         ended.add()
       }
       if round % 2 == 0 { await Task.yield() }
@@ -333,9 +353,9 @@ import Testing
       let outcome = timer.cancel()
       if outcome != .running { #expect(begun.value == ended.value) }
       let calls = begun.value
-      if outcome == .done { #expect(calls == 0) }
-      try await timer.cancelAndWait()
-      #expect(ended.value == begun.value)
+      if outcome == .done, !startsAgain { #expect(calls == 0) }
+      _ = try await round % 8 == 0 ? onAThread { try timer.cancelAndWait() } : timer.cancelAndWait()
+      #expect(ended.value == begun.value && timer.state != .running)
       let all = begun.value
       await Task.yield()
       #expect(begun.value == all)

@@ -228,7 +228,24 @@ import Testing
     await #expect(throws: ChimeError.shutDown) { try await store.flush() }
   }
 
-  /// From many threads: the action never overlaps itself, and the last trigger is not lost.
+  @Test func anActionThatWouldWaitForItselfIsTold() async throws {
+    let (own, log) = (Log<TriggeredAction>(), log)
+    let save = try TriggeredAction(
+      .debounce(.seconds(1)), on: queue,
+      task: {
+        let save = own.take()[0]
+        await #expect(throws: ChimeError.wouldDeadlock) { try await save.flush() }
+        save.trigger()
+        await #expect(throws: ChimeError.wouldDeadlock) { try await save.flush() }
+        log.add("acted")
+      })
+    own.add(save)
+    save.trigger()
+    try await queue.advance(by: .seconds(1))
+    #expect(log.all == ["acted"])
+    save.cancel()
+  }
+
   @Test @MainActor func anActionOfATargetEndsWithIt() async throws {
     @MainActor final class Page {
       var saves = 0
@@ -263,6 +280,7 @@ import Testing
     #expect(log.all.isEmpty)
   }
 
+  /// From many threads: the action never overlaps itself, and the last trigger is not lost.
   @Test(.timeLimit(.minutes(5))) func triggersFromManyThreadsLoseNothing() async throws {
     let queue = try TimerQueue()
     let (triggered, seen, inside) = (Counter(), Counter(), Counter())
