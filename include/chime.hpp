@@ -13,7 +13,7 @@
  * and that cannot be assigned (a const member), counts as such a lambda.
  *
  * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
- * CHIME_FOREVER. NaN is refused, like what is negative after that.
+ * CHIME_FOREVER. NaN is refused, like what is negative after that, with the sentence on -292 years.
  *
  * Failures. Functions that create something throw chime::error. Given an object to put it in, they return a status
  * instead:
@@ -101,8 +101,10 @@ class category final : public std::error_category {
 
 /** Of the codes of chime::error: their values are statuses; they compare with std::errc where that has the same. */
 inline const std::error_category &category() noexcept {
-  static const detail::category only;
-  return only;
+  /* Never destroyed: destructors of static objects, and handlers that run beside them, may still have an error. */
+  alignas(detail::category) static unsigned char memory[sizeof(detail::category)];
+  static const detail::category *const only = new (memory) detail::category;
+  return *only;
 }
 
 /** A failure as an exception; what() is the status and, where there is one, the sentence on it. */
