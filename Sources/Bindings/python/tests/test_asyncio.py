@@ -27,8 +27,10 @@ class TimersOnALoop(WatchedTest):
         async def main():
             ended = []
             async with Timers(label="loop") as timers:
+                begin = timers.queue.now_ns
+
                 async def sleeper(milliseconds):
-                    late = await timers.sleep(milliseconds / 1000)
+                    late = await timers.sleep_until_ns(begin + milliseconds * 1_000_000)
                     self.assertGreaterEqual(late, 0)
                     ended.append(milliseconds)
 
