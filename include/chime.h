@@ -15,7 +15,9 @@
  * Calls that change one timer follow each other. Even where a comment says "Waits: no", one waits for another thread that
  * is inside such a change: a few dozen instructions, unless the system takes the processor from that thread just then.
  * Queries and changes of other timers do not wait for it, nor do ticks of other timers; its own may come a millisecond
- * later. (On a concurrent queue the one thread waits that was to call its handler.)
+ * later. (On a concurrent queue the one thread waits that was to call its handler.) What a call does behind its change to
+ * wake the queue is another matter: a few hundred instructions, in which the ticks of serial and concurrent queues can wait
+ * for it, and those of the same queue elsewhere. See Limits.md for threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
@@ -48,8 +50,9 @@
  *     were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more, it goes
  *     on with its next time after the clock's; before its first tick it waits for its first deadline. With
  *     CHIME_MISSED_DELAY only the first tick has a time of day.
- *   - A postponement decides anew, for the timer and its grid: by a delay, they no longer follow the clock; to a
- *     deadline, they do, and that is their first deadline.
+ *   - A postponement that moves the timer decides anew, for it and its grid: by a delay, they no longer follow the clock;
+ *     to a deadline, they do, and that is their first deadline. One that is not later changes nothing, not for a step that
+ *     comes afterwards either.
  *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
  *     shows then, by the queue's last look at it, and so is actual_ns.
  *

@@ -224,6 +224,37 @@ CASES(postponements, where, SERIAL, HOST) {
   place_end(where, queue);
 }
 
+static chime_timer_t postponed[2];
+
+static void step_and_postpone(const chime_tick *tick, void *context) {
+  (void)tick;
+  step(2 * CHIME_HOUR);
+  EXPECT_OK(chime_timer_postpone(postponed[0], CHIME_HOUR));
+  step(-4 * CHIME_HOUR);
+  EXPECT_OK(chime_timer_postpone_until(postponed[1], wall_ns() + CHIME_HOUR));
+  add(context, 1);
+}
+
+/* The queue has not noticed the step yet. */
+CASES(postponements_behind_a_step, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  const chime_schedule at = SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = wall_ns() + CHIME_HOUR);
+  const chime_timer_options options[2] = {TIMER_OPTIONS(.handler = on_tick, .context = &by_deadline),
+                                          TIMER_OPTIONS(.handler = on_tick, .context = &by_delay)};
+  int stepped = 0;
+  EXPECT_OK(chime_timer_start(queue, &options[0], &at, &postponed[0]));
+  EXPECT_OK(chime_timer_start(queue, &options[1], &SCHEDULE(.first_ns = CHIME_SECOND), &postponed[1]));
+  EXPECT_OK(chime_timer_after(queue, 0, step_and_postpone, &stepped, NULL, NULL));
+  EXPECT(await(&stepped, 1));
+  start(queue, &repeating, 0, CHIME_SECOND + 50 * CHIME_MILLISECOND, 0);
+  EXPECT(await(&repeating.count, 1));
+  EXPECT_EQ(load(&by_delay.count), 0);
+  step(3 * CHIME_HOUR); /* beyond both deadlines: that of the first has gone with its postponement */
+  EXPECT(await(&by_delay.count, 1));
+  EXPECT_EQ(load(&by_deadline.count), 0);
+  place_end(where, queue);
+}
+
 /* A lifetime is a distance: the value neither goes with a step forward nor stays with one back. */
 CASES(lifetimes, where, SERIAL, HOST) {
   chime_queue_t queue = place_queue(where, &wall);

@@ -82,9 +82,10 @@ extension TimerSlot {
     return true
   }
 
-  /// Converts a time of day.
-  func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
-    time == .max ? .max : time.saturatingSubtract(ownWallOffset ?? control.wallOffset)
+  /// When the timer is due that is due at `time` by its record: otherwise only if it follows the wall clock, with that offset.
+  func dueTime(_ time: Int64, wallOffset: Int64) -> Int64 {
+    guard ownWallOffset != nil, let sideRecord else { return time }
+    return sideRecord.wallDeadline.saturatingSubtract(wallOffset)
   }
 }
 
@@ -119,6 +120,12 @@ extension QueueControlBlock {
 
   /// Whether no step has come since the last pass.
   var knowsWallOffset: Bool { knows(trueWallOffset) }
+
+  /// The offset now, which the queue may not have noticed.
+  var presentWallOffset: Int64 {
+    let offset = trueWallOffset
+    return knows(offset) ? wallOffset : offset.low
+  }
 
   /// The time of day now.
   var wallNow: Int64 { Clock.wall.now &+ wallShift }

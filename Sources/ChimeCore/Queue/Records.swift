@@ -34,6 +34,8 @@ struct Records {
 extension QueueCore {
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
+    // On a concurrent queue the runners look at them.
+    if !givesRecords { return }
     records.endIsWanted = false
     for i in records.outstanding.indices {
       var tick = StartedTick(Slab.slot(records.outstanding[i] >> 1))

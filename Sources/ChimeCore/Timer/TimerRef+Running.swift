@@ -137,9 +137,10 @@ extension TimerRef {
   func postpone(to time: Int64, delay: Int64?) -> Status {
     carryOut(.postpone) { word, next throws(Status) in
       let isWall = control.isWall
-      let target = isWall && delay == nil ? slot.monotonicTime(time, control) : time
-      if isWall, target > (next == .suspended ? slot.deadline : slot.dueTime(word)),
-        !slot.flags.contains(.keepsRemaining),
+      let offset = isWall ? control.presentWallOffset : 0
+      let target = delay != nil || time == .max ? time : time.saturatingSubtract(offset)
+      let due = slot.dueTime(next == .suspended ? slot.deadline : slot.dueTime(word), wallOffset: offset)
+      if isWall, target > due, !slot.flags.contains(.keepsRemaining),
         !slot.postponeOnWallClock(until: delay == nil ? time : nil)
       {
         throw Memory.refusal
@@ -148,12 +149,11 @@ extension TimerRef {
         let keepsRemaining = slot.flags.contains(.keepsRemaining)
         let left = target == .max ? .max : target.saturatingSubtract(control.now)
         let wanted = keepsRemaining ? delay ?? left : target
-        let deadline = max(slot.deadline, wanted)
+        let deadline = max(due, wanted)
         if wanted == deadline { slot.forgetMissed() }
         slot.deadline = deadline
         endWriting(word)
       } else {
-        let due = slot.dueTime(word)
         if target >= due { slot.forgetMissed() }
         endPostponing(word, to: max(due, target))
       }

@@ -141,8 +141,9 @@ struct Wheel: ~Copyable {
   @inline(never)
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) { move(slot, to: tick) { _ in false } }
 
-  /// Places a slot whose turn has come, but whose timer is being written, at `time`, where it is given out once more; or where it belongs, if nobody writes it any more. A writer that reads the position from here on sends the
-  /// timer if that is too late for it; one that has read the earlier one finds its tick late (P2c, Protocols.md).
+  /// Places a slot whose turn has come, but whose timer is being written, at `time`, where it is given out once more; or
+  /// where it belongs, if nobody writes it any more. A writer that reads the position from here on sends the timer if that is
+  /// too late for it; one that has read the earlier one finds its tick late (P2c, Protocols.md).
   mutating func holdBack(_ slot: TimerSlot, until time: Int64) {
     let tick = max(WheelTicks.tick(notBefore: time, shift: shift), base)
     if let placed = Slab.position(of: slot).tick, placed <= tick { return }

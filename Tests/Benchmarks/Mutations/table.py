@@ -91,7 +91,7 @@ mutation("held-back-forgotten", "1", "QueueCore.holdBack", "P2c: a timer that ha
          I("a pass beside a restart that is held up"))
 mutation("held-back-callback-lost", "1", "Batch.placeOthers", "P2c: a pending callback that was held back gets no other turn",
          ("Queue/Batch.swift", "if «!BROKEN, »word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }"),
-         I("a pass beside a restart that is held up"))
+         I("a pass beside an ignored call"))
 mutation("last-callbacks-early", "10", "Closing.isReleasing", "P7c: last callbacks are called while other ids of the queue are good",
          ("Queue/Closing.swift", "var isReleasing: Bool { «!BROKEN && »stage.load"), I("last callbacks of a queue"))
 mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",

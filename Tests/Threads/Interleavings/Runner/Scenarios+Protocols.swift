@@ -9,17 +9,23 @@ extension Scenario {
 
   /// A writer that has lost its processor keeps the pass from its own timer only, and that one is not forgotten either:
   /// the scheduler looks for it when all have come to rest.
-  private static func heldUp(_ world: World, within steps: Int, _ body: @escaping (TimerRef) -> Status) {
+  private static func heldUp(
+    _ world: World, after: Int64 = millisecond, fires: Bool = false, within steps: Int,
+    _ body: @escaping (TimerRef) -> Status
+  ) {
     let end = Scheduler.start + 6 * millisecond
     world.scheduler.jumpsLeft = 0
     let queue = world.queue(.serial)
-    let held = world.timer(queue, after: millisecond, every: millisecond, finalizer: false, callbacks: true)
+    let held = world.timer(queue, after: after, every: millisecond, finalizer: false, callbacks: true)
     world.timer(queue, after: 2 * millisecond, finalizer: false) { tick in
       world.expect(tick.actual < end, "a timer that nobody writes was \(tick.actual - tick.scheduled) ns late")
     }
+    if fires { _ = held.ref?.fire() }
     // While it writes; not with the lock that it takes to wake the queue, which is the system's to hand on.
     world.thread("writer", heldUpUntil: end, within: steps) { world.call("change", on: held, body) }
-    world.thread("host") { world.sleep(until: end + millisecond) }
+    world.thread("host") { world.sleep(until: end + 2 * millisecond) }
+    world.race()
+    if fires { world.expect(held.ticks > 0, "an extra tick is lost") }
   }
 
   private static let queries: [Scenario] = [
@@ -129,7 +135,10 @@ extension Scenario {
       }
     },
     Scenario("a pass beside a restart that is held up") { world in
-      heldUp(world, within: 24) { $0.restart(Schedule(first: millisecond / 2)) }
+      heldUp(world, within: 40) { $0.restart(Schedule(first: 2 * millisecond)) }
+    },
+    Scenario("a pass beside an ignored call that is held up, and an extra tick") { world in
+      heldUp(world, after: second, fires: true, within: 8) { $0.resume() }
     },
     Scenario("a pass beside a suspend that is held up") { world in
       heldUp(world, within: 12) { $0.suspend() }
