@@ -34,16 +34,16 @@ LONGEST = int(os.environ.get("LONGEST", "60"))  # seconds for one run of tests, 
 BESIDE = int(os.environ.get("BESIDE", "2"))  # mutations at a time: most of their runs wait for time to pass
 
 # A header of its own, which each broken file of C begins with: it includes none, so that what follows it may still say
-# which of the system's functions it wants.
+# which of the system's functions it wants. Not getenv: libchime is linked with one to which no variable means anything.
 PLATFORM = "Sources/CPlatform/include"
 SWITCH_IN_C = """#ifndef CHIME_MUTATION_H
 #define CHIME_MUTATION_H
-extern char *getenv(const char *);
+extern char *secure_getenv(const char *);
 static inline int chime_mutation(void) {
   static int number = -1;
   if (number < 0) {
     int found = 0;
-    for (const char *text = getenv("CHIME_MUTATION"); text && *text; text++) found = 10 * found + *text - '0';
+    for (const char *text = secure_getenv("CHIME_MUTATION"); text && *text; text++) found = 10 * found + *text - '0';
     number = found;
   }
   return number;
