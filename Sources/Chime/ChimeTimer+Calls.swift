@@ -164,6 +164,9 @@ extension TimerReference {
 
   /// Moves the next deadline to `delay` from now, if that is later: the call for idle timeouts.
   ///
+  /// A call of an asynchronous handler may still wait for its actor when the tick has started: `restart(after:)` takes it
+  /// back, too.
+  ///
   /// - Parameter delay: 0 or more.
   /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
   /// - Throws: `invalidArgument`.

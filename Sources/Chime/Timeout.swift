@@ -11,14 +11,15 @@ extension AnyTimerQueue {
   /// when the time was over means that it was exceeded. When the caller goes on does not matter.
   ///
   /// The queue notices that the time is over where its handlers run: on a `MainTimerQueue` not before the main actor is free.
-  /// Take a `TimerQueue` for a limit on what holds that actor up.
+  /// Take a `TimerQueue` for a limit on what holds that actor up. If the queue is shut down meanwhile, nothing limits the
+  /// body any more.
   ///
   /// - Parameters:
   ///   - limit: from now, on the queue's clock, a virtual one in tests; 0 or more.
   ///   - body: what may take that long; not kept.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise
-  ///   `ChimeError.deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
+  /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise a `ChimeError` with
+  ///   the code `deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
   ///   queue was shut down.
   public nonisolated(nonsending) func withTimeout<Value>(
     _ limit: Duration, _ body: nonisolated(nonsending) () async throws -> Value

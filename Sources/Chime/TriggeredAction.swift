@@ -377,8 +377,9 @@ public final class TriggeredAction: Sendable {
   /// Forgets what was triggered; an interval that had begun is over. A call that runs is not cancelled.
   public func cancel() { window.cancel() }
 
-  /// Has the action run now, on the queue, if it is about to run now or later, and waits until it has returned: for a clean
-  /// end, before `shutdown`. On a virtual queue it runs in the next `advance`.
+  /// Has the action run now, on the queue, if it is about to run now or later, and waits until it has returned, also if it
+  /// was running before: for a clean end, before `shutdown`. On a virtual queue it runs in the next `advance`. `withTimeout`
+  /// limits the wait.
   ///
   /// - Throws: `shutDown` if the queue has ended; `wouldDeadlock` inside an asynchronous action that it would wait for;
   ///   `CancellationError`.
