@@ -5,7 +5,7 @@ import Testing
 
 /// Code that sleeps, on virtual time: waiting until it does.
 @Suite struct ArmingTests {
-  @Test(.timeLimit(.minutes(10))) func untilArmedReturnsOnceSomebodySleeps() async throws {
+  @Test(.timeLimit(.minutes(20))) func untilArmedReturnsOnceSomebodySleeps() async throws {
     let queue = try VirtualTimerQueue()
     let clock = queue.clock
     let task = Task {
@@ -32,7 +32,7 @@ import Testing
     #expect(due.state == .finished && later.state == .running)
   }
 
-  @Test(.timeLimit(.minutes(10))) func untilArmedCountsTimers() async throws {
+  @Test(.timeLimit(.minutes(20))) func untilArmedCountsTimers() async throws {
     let queue = try VirtualTimerQueue()
     let first = try queue.schedule(after: .seconds(1)) { _ in }
     #expect(try await queue.untilArmed(count: 1) == .done)
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// From threads beside, again and again: none is missed.
-  @Test(.timeLimit(.minutes(10))) func noTimerIsMissedThatAnotherThreadStarts() async throws {
+  @Test(.timeLimit(.minutes(20))) func noTimerIsMissedThatAnotherThreadStarts() async throws {
     let queue = try VirtualTimerQueue()
     for _ in 0..<5000 {
       async let timer = Task.detached { try queue.schedule(after: .seconds(1)) { _ in } }.value

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Each way to say when, with each kind of handler, on each kind of queue: what one queue can do, all can.
-@Suite(.timeLimit(.minutes(5))) struct QueueFamilyTests {
+@Suite(.timeLimit(.minutes(20))) struct QueueFamilyTests {
   let log = Log<String>()
 
   actor Model: Sendable {

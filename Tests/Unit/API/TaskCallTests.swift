@@ -8,7 +8,7 @@ import Testing
 
 /// Asynchronous handlers keep every promise: no call begins that is not current (7), calls never overlap (6), whoever stops a
 /// timer learns whether one runs, and can wait for it (1, 9).
-@Suite(.timeLimit(.minutes(10))) struct TaskCallTests {
+@Suite(.timeLimit(.minutes(20))) struct TaskCallTests {
   let queue: VirtualTimerQueue
   let clock: TimerQueueClock
   let log = Log<String>()

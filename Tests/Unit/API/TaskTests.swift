@@ -6,7 +6,7 @@ import Testing
 
 /// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors; and where runs of
 /// virtual time end. (That it is exact, again and again, and that retries wait so long: Tests/Unit/VirtualTime.)
-@Suite(.timeLimit(.minutes(10))) struct TaskTests {
+@Suite(.timeLimit(.minutes(20))) struct TaskTests {
   let queue: VirtualTimerQueue
   let clock: TimerQueueClock
   let log = Log<String>()
@@ -281,7 +281,7 @@ import Testing
   }
 
   /// From many threads: the action never overlaps itself, and the last trigger is not lost.
-  @Test(.timeLimit(.minutes(5))) func triggersFromManyThreadsLoseNothing() async throws {
+  @Test(.timeLimit(.minutes(20))) func triggersFromManyThreadsLoseNothing() async throws {
     let queue = try TimerQueue()
     let (triggered, seen, inside) = (Counter(), Counter(), Counter())
     let save = try TriggeredAction(.throttle(.microseconds(100)), on: queue) {

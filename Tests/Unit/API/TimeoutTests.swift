@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// `withTimeout`: the end of the body decides, and not when its caller goes on.
-@Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
+@Suite(.timeLimit(.minutes(20))) struct TimeoutTests {
   struct Own: Error {}
 
   /// Something to wait for that pays no attention to cancellation.
