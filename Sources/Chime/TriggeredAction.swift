@@ -297,6 +297,8 @@ public final class TriggeredAction: Sendable {
 
   /// An action on a queue with an object, as long as the object lives.
   ///
+  /// An action that waits is a `task:` that captures the object weakly.
+  ///
   /// - Parameters:
   ///   - timing: when it acts.
   ///   - queue: where `action` runs.
