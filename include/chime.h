@@ -13,7 +13,7 @@
  *   - Waits: no, for a handler, or for time
  *
  * Calls that change one timer follow each other. Even where a comment says "Waits: no", one waits for another thread that
- * is inside such a change: a few dozen instructions, unless the system takes the processor from that thread just then.
+ * is inside such a change: a few hundred instructions, unless the system takes the processor from that thread just then.
  * Queries and changes of other timers do not wait for it, nor do ticks of other timers; its own may come a millisecond
  * later. (On a concurrent queue the one thread waits that was to call its handler.) What a call does behind its change to
  * wake the queue is another matter: a few hundred instructions, in which the ticks of serial and concurrent queues can wait

@@ -59,6 +59,7 @@ struct Batch {
       let word = slot.wordInOrder
       // A timer that is being written has its turn, which waits for the writer (P2, Protocols.md).
       guard word.isRunning || word.hasWriter && word.isLive else {
+        // Its turn was held back (P2c, Protocols.md).
         if word.hasPendingCallback, word.isLive { addPendingCallback(of: slot) }
         continue
       }

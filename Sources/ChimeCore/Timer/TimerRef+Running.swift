@@ -137,7 +137,8 @@ extension TimerRef {
   func postpone(to time: Int64, delay: Int64?) -> Status {
     carryOut(.postpone) { word, next throws(Status) in
       let isWall = control.isWall
-      let offset = isWall ? control.presentWallOffset : 0
+      // Three clocks or more are read for it, which a delay of a timer that follows no wall clock does not need.
+      let offset = isWall && (delay == nil || slot.ownWallOffset != nil) ? control.presentWallOffset : 0
       let target = delay != nil || time == .max ? time : time.saturatingSubtract(offset)
       let due = slot.dueTime(next == .suspended ? slot.deadline : slot.dueTime(word), wallOffset: offset)
       if isWall, target > due, !slot.flags.contains(.keepsRemaining),
