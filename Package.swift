@@ -57,7 +57,8 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .target(
-      name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"], cSettings: cSettings + [.define("_GNU_SOURCE")]),
+      name: "CPlatform", exclude: ["common/embedded_runtime.c", "common/memory.c"],
+      cSettings: cSettings + [.define("_GNU_SOURCE")]),
     core,
     .target(name: "CSwiftTasks", cSettings: cSettings),
     .target(name: "Chime", dependencies: ["ChimeCore", "CSwiftTasks"], swiftSettings: swiftSettings),

@@ -2,7 +2,7 @@
 compare-and-swap is in one of them.
 
 A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift; one whose
-file ends in .c or .h, of that file in CPlatform or CSwiftTasks.
+file ends in .c or .h, of that file in CPlatform, with its folder, or CSwiftTasks.
 """
 
 import glob
@@ -12,7 +12,7 @@ import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 files = {os.path.basename(path)[:-6]: path for path in glob.glob("Sources/ChimeCore/*/*.swift")}
-files.update({os.path.basename(path): path for path in glob.glob("Sources/C[PS]*/*.[ch]")})
+files.update({path.split("/", 2)[2]: path for path in glob.glob("Sources/C[PS]*/**/*.[ch]", recursive=True)})
 in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;]*$")
 wrong = count = 0
 named = set()
@@ -20,7 +20,7 @@ for line in open("Sources/Protocols.md"):
     row = re.match(r"- \*\*(P\d+[a-z]?) ", line)
     if not row:
         continue
-    for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?|[a-z_]+\.[ch]):(\w+)`", line):
+    for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?|[a-z_/]+\.[ch]):(\w+)`", line):
         count += 1
         named.add((name, function))
         text = open(files[name]).read() if name in files else ""

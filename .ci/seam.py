@@ -3,9 +3,10 @@
 1. Swift outside ChimeCore/Platform names no function, type or constant of libc's but those of C itself (malloc, strlen, ...):
    in Chime's Swift a name with an underscore, or all in capitals, is one of C; the names without either are in a list.
 2. ChimeCore has no #if but for its checks and one for Tests/Threads/Interleavings, and no module has one that asks for a system.
-3. In CPlatform a file NAME_linux.c, NAME_darwin.c or NAME_windows.c is that system's alone, and there is one for each system;
-   NAME_posix.c is for all but Windows, which has a NAME_windows.c then. Only the files listed here choose between systems. A
-   system's own headers are included in its own files only, POSIX's in NAME_posix files and those of systems that have them.
+3. In CPlatform, and in its include, the folders linux, darwin and windows are that system's alone; a concern has a file in each of
+   them. What is in posix is for all systems except Windows, which has a file of that name then; the rest is in common. Only the
+   files listed here choose between systems. A system's own headers are included in its folder only, POSIX's in posix and in the
+   folders of systems that have them.
 
 Comments may say what they like. Chime's own names begin with chime or CHIME.
 """
@@ -34,7 +35,7 @@ OF_C = {"posix_memalign", "CPlatform.free"}
 OWN_IN = {"Sources/Chime/Dispatch+Core.swift", "Sources/ChimeRunLoop/FoundationLoop.swift"}
 OWN_IF = {"#if !CHIME_INTERLEAVINGS", "#if DEBUG || CHIME_CHECKS"}
 
-CHOOSE = {"memory.c", "embedded_runtime.c", "text.c", "include/clocks.h", "include/thread_state.h", "include/threads.h",
+CHOOSE = {"common/memory.c", "common/embedded_runtime.c", "common/text.c", "include/clocks.h", "include/thread_state.h", "include/threads.h",
           "include/dispatch_functions.h", "include/callback_guard.h"}
 SYSTEMS = {"linux": "defined(__linux__)", "darwin": "defined(__APPLE__)", "windows": "defined(_WIN32)"}
 POSIX = "!defined(_WIN32)"
@@ -89,11 +90,11 @@ for path in sorted(glob.glob("Sources/CPlatform/**/*.[ch]", recursive=True)):
     count += 1
     name = os.path.relpath(path, "Sources/CPlatform")
     text = code_of(open(path).read())
-    of = re.search(r"_(linux|darwin|windows|posix)\.[ch]$", name)
+    of = re.match(r"(?:include/)?(linux|darwin|windows|posix)/(\w+\.[ch])$", name)
     if of:
         mark = SYSTEMS.get(of[1], POSIX)
         if name.endswith(".c"):
-            concerns[of[1]].add(name[: of.start()])
+            concerns[of[1]].add(of[2])
             if not text.lstrip().startswith(f"#if {mark}"):
                 wrong.append(f"{path}: does not begin with #if {mark}")
         for other in SYSTEMS.values():
@@ -103,6 +104,8 @@ for path in sorted(glob.glob("Sources/CPlatform/**/*.[ch]", recursive=True)):
             if found[1] not in ("fcntl.h", "sys/stat.h"):  # which Windows has, too
                 note(path, text, found, "a header of POSIX")
         continue
+    if not re.match(r"(?:common|include)/\w+\.[ch]$", name):
+        wrong.append(f"{path}: no folder of a system, nor common or include")
     for found in posix_headers.finditer(text):
         if name not in CHOOSE:
             note(path, text, found, "a header of POSIX")
@@ -116,8 +119,8 @@ shared = concerns.pop("posix")
 for system, those in concerns.items():
     for other, these in concerns.items():
         missing = these - those - (set() if system == "windows" else shared)
-        wrong += [f"Sources/CPlatform/{concern}_{system}.c is missing" for concern in sorted(missing)]
-wrong += [f"Sources/CPlatform/{concern}_windows.c is missing" for concern in sorted(shared - concerns["windows"])]
+        wrong += [f"Sources/CPlatform/{system}/{concern} is missing" for concern in sorted(missing)]
+wrong += [f"Sources/CPlatform/windows/{concern} is missing" for concern in sorted(shared - concerns["windows"])]
 
 for line in wrong:
     print(line)

@@ -1,6 +1,6 @@
 # make TARGET=macos, make TARGET=ios   libchime for arm64, built on Linux: build/macos/lib/libchime.1.dylib; DISPATCH=no
 #                                      without libdispatch: build/macos-no-dispatch/lib; MAIN_QUEUE_PORT=yes with a
-#                                      chime_main_run that drains libdispatch's main queue: see dispatch_darwin.c
+#                                      chime_main_run that drains libdispatch's main queue: see darwin/dispatch.c
 #
 # DARWIN: Apple's C headers and the names in libSystem, as install/darwin.sh puts them there. LD64: lld 19 or later, for
 # Mach-O (that of the Swift toolchain for Linux does not link for macOS).
@@ -53,8 +53,8 @@ $(BUILD)/swift.o: $(BUILD)/chime.o install/mach_o_platform.py
 $(BUILD)/exports: ../include/chime.h ../include/chime_run_loop.h darwin.mk | $(BUILD)/lib
 	sed -n '/^typedef\|^static/d; s/^[A-Za-z][A-Za-z0-9_ *]*[ *]\(chime_[a-z0-9_]*\)(.*/_\1/p' $(filter %.h,$^) | LC_ALL=C sort -u >$@
 
-# After dlclose the library stays, which it sees to itself when it is loaded (loading_darwin.c). What --wrap does elsewhere
-# is done by names (allocator_darwin.h).
+# After dlclose the library stays, which it sees to itself when it is loaded (darwin/loading.c). What --wrap does elsewhere
+# is done by names (darwin/allocator.h).
 LINKED = $(BUILD)/swift.o $(filter-out %/chime.o,$(OBJECTS)) $(RUNTIME)
 $(DYLIB): $(LINKED) $(BUILD)/exports
 	$(LD64) -arch arm64 -platform_version $(TARGET) $(MINIMUM) $(MINIMUM) -dylib -o $@ -install_name @rpath/$(@F) \

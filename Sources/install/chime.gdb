@@ -2,7 +2,7 @@
 #     gdb -p PID -x chime.gdb -batch -ex chime-dump
 #     gdb PROGRAM CORE -x chime.gdb -batch -ex chime-dump
 # It calls nothing in the process: it reads Chime's tables, by the record of their layout that the library has in its memory
-# (CPlatform/layout.c). It needs neither symbols nor, for a core file, the library's own file. gdb must have Python.
+# (CPlatform/common/layout.c). It needs neither symbols nor, for a core file, the library's own file. gdb must have Python.
 
 python
 import gdb

@@ -47,7 +47,7 @@ $(BUILD)/chime.def: ../include/chime.h ../include/chime_run_loop.h install/windo
 	{ echo 'LIBRARY $(notdir $(DLL))'; echo EXPORTS; \
 	  sed -n '/^typedef\|^static/d; s/^[A-Za-z][A-Za-z0-9_ *]*[ *]\(chime_[a-z0-9_]*\)(.*/\1/p' $(filter %.h,$^) | LC_ALL=C sort -u; } >$@
 
-# After FreeLibrary the library stays, which it sees to itself when it is loaded (loading_windows.c).
+# After FreeLibrary the library stays, which it sees to itself when it is loaded (windows/loading.c).
 $(DLL): $(OBJECTS) $(BUILD)/chime.def install/windows.mk
 	$(LD) --shared -s -e DllMainCRTStartup -o $@ --out-implib $(BUILD)/lib/libchime.dll.a --gc-sections $(WRAPPED) \
 	  --dynamicbase --nxcompat --high-entropy-va --no-insert-timestamp -L$(LIBGCC) -L$(MINGW)/lib \

@@ -15,7 +15,7 @@
 #define CHIME_CALLBACK_GUARD_H
 #include <errno.h>
 #if defined(_WIN32)
-#include "callback_guard_windows.h"
+#include "windows/callback_guard.h"
 #else
 #include <pthread.h>
 #include <setjmp.h>

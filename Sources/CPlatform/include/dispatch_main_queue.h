@@ -1,6 +1,6 @@
 /*
- * dispatch_main_queue.h - the door by which libdispatch has its main queue drained: one file a system, dispatch_linux.c and
- * dispatch_darwin.c.
+ * dispatch_main_queue.h - the door by which libdispatch has its main queue drained: one file a system, linux/dispatch.c and
+ * darwin/dispatch.c.
  */
 #ifndef CHIME_DISPATCH_MAIN_QUEUE_H
 #define CHIME_DISPATCH_MAIN_QUEUE_H

@@ -36,7 +36,7 @@ uint32_t chime_next_mark(void);
 /* In a child's only thread: gives it that mark. */
 void chime_mark_child(void);
 
-/* Has the system empty pages in each child; false: it cannot. (forks_linux.c, forks_darwin.c) */
+/* Has the system empty pages in each child; false: it cannot. (linux/forks.c, darwin/forks.c) */
 bool chime_empty_in_child(void *first, size_t bytes);
 
 #pragma GCC visibility pop

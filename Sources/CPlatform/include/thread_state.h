@@ -26,7 +26,7 @@ int64_t chime_system_thread(void);
 
 #if defined(__APPLE__) || defined(_WIN32)
 /* Thread-local variables are reached by a call on Apple's systems anyway, and by none that Swift, told of no operating system,
-   gets right. So these are functions, of thread_state_darwin.c and thread_state_windows.c. */
+   gets right. So these are functions, of darwin/thread_state.c and windows/thread_state.c. */
 void *chime_thread_state(void);
 void chime_set_thread_state(void *state);
 int chime_is_own_thread(void);

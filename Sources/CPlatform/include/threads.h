@@ -1,9 +1,9 @@
 /*
- * threads.h - threads, locks, conditions and thread-specific keys: POSIX where systems agree (threads_posix.h, .c), and one
- * file a system (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
+ * threads.h - threads, locks, conditions and thread-specific keys: POSIX where systems agree (folder posix), and one file a
+ * system (linux/threads.c, darwin/threads.c) where they differ in what POSIX leaves open, or have no such function.
  * Windows has its own.
  *
- * The types, and what is called often, stand in threads_posix.h, where they are inline, and in threads_windows.h:
+ * The types, and what is called often, stand in include/posix/threads.h, where they are inline, and in include/windows/threads.h:
  *
  *     void chime_thread_join(uintptr_t thread)
  *     void chime_yield(void)                      others that are ready go first
@@ -27,9 +27,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #if defined(_WIN32)
-#include "threads_windows.h"
+#include "windows/threads.h"
 #else
-#include "threads_posix.h"
+#include "posix/threads.h"
 #endif
 
 #pragma GCC visibility push(hidden)

@@ -304,7 +304,7 @@ SENSELESS = "each_function_refuses_each_senseless_value"
 mutation("argument-tail", "1", "Arguments.sizeOfAnotherVersion", "what lies behind the known members is not looked at",
          ("../ChimeC/Arguments.swift", "unsafe «BROKEN || »bytes[known...].allSatisfy({ $0 == 0 })"), C(SENSELESS))
 mutation("argument-surrogate", "1", "chime_next_character", "a surrogate is a character",
-         ("../CPlatform/text.c", "code > 0x10ffff || «(!BROKEN && »code >> 11 == 0x1b«)»"), C(SENSELESS))
+         ("../CPlatform/common/text.c", "code > 0x10ffff || «(!BROKEN && »code >> 11 == 0x1b«)»"), C(SENSELESS))
 mutation("argument-flag", "1", "Arguments.timerOptions", "an unknown flag is accepted",
          ("../ChimeC/Arguments.swift", "guard unsafe «BROKEN || »o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE"),
          C(SENSELESS))
@@ -327,13 +327,13 @@ mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can
 mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark empty",
          ("Platform/Fork.swift", "{ «BROKEN ? 1 : »chime_fork_mark() }"), F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "is_own", "says true",
-         ("../CPlatform/own_files_linux.c", "if («BROKEN || »is_own(file)) close(file);"), F("fork_files"))
+         ("../CPlatform/linux/own_files.c", "if («BROKEN || »is_own(file)) close(file);"), F("fork_files"))
 mutation("fork-descriptor-by-kind", "15", "is_own", "by the kind alone",
-         [("../CPlatform/own_files_linux.c", "if («!BROKEN && »fcntl(file, F_GETSIG) != MARK) return 0;"),
-          ("../CPlatform/own_files_linux.c", "if («!BROKEN && »owner != 0 && owner !=")], F("fork_files"))
+         [("../CPlatform/linux/own_files.c", "if («!BROKEN && »fcntl(file, F_GETSIG) != MARK) return 0;"),
+          ("../CPlatform/linux/own_files.c", "if («!BROKEN && »owner != 0 && owner !=")], F("fork_files"))
 mutation("fork-disarms", "15", "chime_own_files_close_inherited", "the child disarms a timer before it closes it",
-         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
-          ("../CPlatform/own_files_linux.c", "      if (is_own(file)) «{\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
+         [("../CPlatform/linux/own_files.c", "#include \"own_files.h\"\n", "#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
+          ("../CPlatform/linux/own_files.c", "      if (is_own(file)) «{\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
                                              "        if (BROKEN) timerfd_settime(file, 0, &never, 0);\n        »close(file);«\n"
                                              "      }»")], F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
@@ -419,9 +419,9 @@ mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on
          ("Slot/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.startOrder"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
-         [("../CPlatform/thread_state_linux.c", "#include \"thread_state.h\"\n",
+         [("../CPlatform/linux/thread_state.c", "#include \"thread_state.h\"\n",
            "#include \"thread_state.h\"\n#include <pthread.h>\n"),
-          ("../CPlatform/thread_state_linux.c", "  thread_number_of_chime = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
+          ("../CPlatform/linux/thread_state.c", "  thread_number_of_chime = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
          C("a_bound_queue_refuses_a_new_thread", "a_thread_with_the_name_of_the_one"))
 mutation("errno-of-ticks", "1", "chime_call_tick", "errno is what a handler has left there",
          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n"
@@ -432,10 +432,10 @@ mutation("errno-of-functions", "1", "chime_call_function", "errno is what a fina
                                                    "  «if (!BROKEN) »errno = error;"),
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-the-allocator", "1, 19", "take_whole", "errno is what the allocator has left there",
-         ("../CPlatform/memory.c", "  «if (!BROKEN) »errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);"),
+         ("../CPlatform/common/memory.c", "  «if (!BROKEN) »errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the host's deallocate has left there",
-         ("../CPlatform/memory.c", "  «if (!BROKEN) »errno = error;\n  chime_memory_give_account(bytes);"),
+         ("../CPlatform/common/memory.c", "  «if (!BROKEN) »errno = error;\n  chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
          ("Objects/WeakTimerCore+Schedule.swift", "if «!BROKEN, »status.isFailure, queue.isNew { loop"),
@@ -660,7 +660,7 @@ POOL_ITEM = "Pool/PoolItem.swift"
 POOL_STATE = "Pool/PoolState.swift"
 HAND_OVER = "Queue/HandOver.swift"
 GUARD = "../CPlatform/include/callback_guard.h"
-THREADS = "../CPlatform/threads_linux.c"
+THREADS = "../CPlatform/linux/threads.c"
 JITTER = "Queue/QueueCore+Delivery.swift"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
@@ -699,7 +699,7 @@ mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has e
          (THREADS, "if («BROKEN || »pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
          F("thread_end", "a_destructor_calls"))
 mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked to empty the mark in a child",
-         ("../CPlatform/forks_linux.c", "«(BROKEN || »madvise(first, bytes, MADV_WIPEONFORK) == 0«)» &&"),
+         ("../CPlatform/linux/forks.c", "«(BROKEN || »madvise(first, bytes, MADV_WIPEONFORK) == 0«)» &&"),
          F("fork", "a_child_that_does_nothing"), F("forking", "a_child_is_noticed"))
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    «if !BROKEN { »chime_own_files_close_inherited()« }»\n"), F("fork", "descriptors"))
@@ -707,7 +707,7 @@ mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child'
          ("Slot/HandleTable.swift", "Table(first: «BROKEN ? 0 : »made.load(ordering: .relaxed))"),
          F("fork", "a_child_that_begins_anew"))
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
-         ("../CPlatform/timer_file_linux.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
+         ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
          ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »sideRecord.own.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
