@@ -3,7 +3,8 @@ holds for all of them. Each page stands alone: what it says "as" another functio
 
     man.py HEADERS EXPORTS MAN VERSION      reads HEADERS/*.h, writes MAN/man3 and MAN/man7
 
-An example stands on each page: examples/*.c, whose first comment names the pages that it is for, and states its output.
+An example stands on each page: one of examples/*.c, or of examples-c, whose first comment names the pages that it is for, and
+states its output. Instead of check.h a page has two lines, and so needs no other file.
 .ci/written.py runs them as the pages show them.
 """
 
@@ -16,6 +17,9 @@ import headers
 from headers import one_line
 
 HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = [*(HERE / "examples").glob("*.c"), *(HERE.parents[2] / "examples-c").glob("*.c")]
+CHECKS = {"CHECK": "#define CHECK(call) (CHIME_FAILED(call) ? exit(1) : (void)0)\n",
+          "EXPECT": "#define EXPECT(status, call) ((call) == (status) ? (void)0 : exit(1))\n"}
 STATUS = r"CHIME_(?:OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_[A-Z_]+)"
 # Types whose constants are in the enumeration behind them, and what the enumerations of flags are for.
 FLAGS_OF = {"chime_queue_options.flags": "chime_queue_options", "chime_schedule.flags": "chime_schedule",
@@ -146,9 +150,17 @@ class Manual:
 
     def read_examples(self):
         found = {}
-        for path in sorted((HERE / "examples").glob("*.c")):
+        for path in sorted(EXAMPLES):
             comment, program = re.fullmatch(r"/\*\n(.*?)\n \*/\n(.*)", path.read_text(), re.S).groups()
-            names = re.search(r"^ \* Pages: (.*?)^ \* Output:", comment + "\n", re.M | re.S)[1].replace("\n *", " ").split()
+            pages = re.search(r"^ \* (?:Manual p|P)ages: (.*?)^ \* Output:", comment + "\n", re.M | re.S)
+            if not pages:
+                continue
+            names = pages[1].replace("\n *", " ").split()
+            if '#include "check.h"\n' in program:
+                checks = [line for name, line in CHECKS.items() if re.search(rf"\b{name}\(", program)]
+                program = program.replace('#include "check.h"\n', "#include <chime.h>\n#include <stdio.h>\n#include <stdlib.h>\n")
+                end = program.index("\n", program.rindex("#include ")) + 1
+                program = f"{program[:end]}\n{''.join(checks)}{program[end:]}"
             output = "".join(line[5:] + "\n" for line in comment.split(" * Output:\n")[1].split("\n"))
             for name in names:
                 if name in found:
