@@ -1,4 +1,4 @@
-"""Whether the rooms of ChimeCore are floors: a file refers to its own room and to those below.
+"""Whether the rooms of ChimeCore are floors: a file refers to the rooms of its own floor and to those below.
 
 A file refers to another one if it names a type that only that one declares, or a member of six letters or more that only
 that one declares. What every type has (`init`) and what the standard library has too (`append`) prove nothing, and a name
@@ -15,14 +15,16 @@ import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Sources", "ChimeCore"))
 
-# Bottom to top.
-FLOORS = ["Basics", "Platform", "Slot", "Wheel", "Pool", "Queue", "RunLoop", "Drivers", "Timer", "Objects", "Diagnostics", "Process"]
+# Bottom to top. Two rooms share a floor where one memory, or one wait, is of both.
+FLOORS = [["Values"], ["Platform"], ["Storage", "Slot", "Wheel"], ["Pool"], ["Waiting", "Queue"], ["Kinds"], ["Timer"], ["Objects"],
+          ["Diagnostics"], ["Process"]]
+ROOMS = sum(FLOORS, [])
 
 # References upwards, each with its reason.
 ALLOWED = {
-    ("Queue/Standing", "RunLoop/MainQueue"):
+    ("Waiting/WaitNode", "Kinds/MainQueue"):
         "the main thread holds the main queue up while it waits, whoever runs that queue",
-    ("Drivers/QueueCore+Creation", "Diagnostics/TraceFile"):
+    ("Kinds/QueueCore+Creation", "Diagnostics/TraceFile"):
         "the file that CHIME_TRACE names is begun before the first queue",
 }
 
@@ -120,13 +122,13 @@ def circles():
 
 wrong = []
 room = {file: file.split("/")[0] for file in files}
-for unknown in sorted(set(room.values()) - set(FLOORS)):
-    sys.exit(f"{unknown} is no floor")
-height = {name: number for number, name in enumerate(FLOORS)}
+for unknown in sorted(set(room.values()) - set(ROOMS)):
+    sys.exit(f"{unknown} is on no floor")
+height = {name: number for number, names in enumerate(FLOORS) for name in names}
 matrix = collections.Counter((room[file], room[other]) for file in files for other in refers[file])
-print(f"{'':<12}" + "".join(f"{name[:8]:>9}" for name in FLOORS))
-for name in FLOORS:
-    print(f"{name:<12}" + "".join(f"{matrix[name, other] or '.':>9}" for other in FLOORS))
+print(f"{'':<12}" + "".join(f"{name[:8]:>9}" for name in ROOMS))
+for name in ROOMS:
+    print(f"{name:<12}" + "".join(f"{matrix[name, other] or '.':>9}" for other in ROOMS))
 upwards = {(file, other) for file in files for other in refers[file] if height[room[other]] > height[room[file]]}
 for file, other in sorted(upwards - set(ALLOWED)):
     wrong.append(f"{file} refers upwards to {other}: {', '.join(sorted(why[file, other]))}")

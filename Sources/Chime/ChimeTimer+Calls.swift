@@ -105,7 +105,7 @@ extension TimerReference {
   @discardableResult
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
-    if watched == nil, restartsDirectly(schedule) { return .done }
+    if watched == nil, restartsFast(schedule) { return .done }
     if schedule == nil, TimerRef(handle)?.snapshot?.hasSchedule == false {
       throw .argument("the timer has no schedule yet: give restart one")
     }
@@ -127,10 +127,10 @@ extension TimerReference {
 
   /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
   @inline(__always)
-  private func restartsDirectly(_ schedule: Schedule?) -> Bool {
-    guard let schedule else { return TimerRef.restartDirectly(handle, nil) != nil }
+  private func restartsFast(_ schedule: Schedule?) -> Bool {
+    guard let schedule else { return TimerRef.restartFast(handle, nil) != nil }
     guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
-    return TimerRef.restartDirectly(handle, (schedule.first, schedule.firstIsDeadline, leeway)) != nil
+    return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway)) != nil
   }
 
   /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the

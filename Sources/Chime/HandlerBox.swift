@@ -14,7 +14,7 @@ package class HandlerBox {
 
   private static var function: TickFunction {
     unsafe TickFunction { tick, context in
-      let record = unsafe tick.load(as: TickRecord.self)
+      let record = unsafe tick.load(as: CoreTick.self)
       if let box = unsafe HandlerBox.of(context) { box.handler(Tick(record, box.timeline)) }
     }
   }
@@ -27,7 +27,7 @@ package class HandlerBox {
     on queue: AnyTimerQueue, after delay: Int64, _ leeway: CompactDuration, _ box: Unmanaged<HandlerBox>
   ) -> UInt64? {
     var id: UInt64 = 0
-    let status = unsafe TimerRef.createDirectly(
+    let status = unsafe TimerRef.createFast(
       on: queue.id, function, Context(box.toOpaque()), selfRelease: false, ownsContext: true, first: delay,
       firstIsDeadline: false, leeway: leeway, out: &id)
     guard let status, status.rawValue >= 0 else { return nil }
@@ -49,7 +49,7 @@ package class HandlerBox {
     if target == 0, label.isEmpty, let schedule, schedule.isOneShotOnly,
       let leeway = CompactDuration(short: schedule.leeway)
     {
-      status = unsafe TimerRef.createDirectly(
+      status = unsafe TimerRef.createFast(
         on: queue, function, context, selfRelease: selfRelease, ownsContext: true, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }

@@ -46,7 +46,7 @@ extension ChimeTimer {
     /// Any thread.
     public var isCurrent: Bool { TimerRef(handle)?.generation == generation }
 
-    init(_ record: TickRecord, _ timeline: TimerInstant.Timeline) {
+    init(_ record: CoreTick, _ timeline: TimerInstant.Timeline) {
       isExtra = record.kind == TickKind.fired.rawValue
       sequence = record.sequence
       missed = record.missed

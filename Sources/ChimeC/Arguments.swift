@@ -325,7 +325,7 @@ package enum Arguments {
   /// The core's view of a handler: the same function, which takes the address of a tick.
   @inline(__always)
   package static func tickFunction(_ handler: chime_handler?) -> TickFunction? {
-    // SAFETY: TickRecord and chime_tick have one layout (a test compares them), and a pointer is passed as a pointer.
+    // SAFETY: CoreTick and chime_tick have one layout (a test compares them), and a pointer is passed as a pointer.
     unsafe handler.map { unsafe TickFunction(unsafeBitCast($0, to: TickFunction.Function.self)) }
   }
 

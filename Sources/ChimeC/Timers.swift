@@ -25,17 +25,17 @@ public func chime_timer_start(
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
   guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
   if let status = unsafe timer == nil
-    ? startUnheld(queue, options, schedule) : startDirectly(queue, options, schedule, timer, selfRelease: false)
+    ? startUnheld(queue, options, schedule) : startFast(queue, options, schedule, timer, selfRelease: false)
   {
     return status.rawValue
   }
-  return unsafe startOtherwise(queue, options, schedule, timer).rawValue
+  return unsafe startSlow(queue, options, schedule, timer).rawValue
 }
 
 /// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `nil` for any
 /// other.
 @inline(__always)
-private func startDirectly(
+private func startFast(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?, selfRelease: Bool
 ) -> Status? {
@@ -47,9 +47,9 @@ private func startDirectly(
   let first = unsafe schedule.pointee.first_ns
   // Split so that each variant inlines only its own case.
   if let timer = unsafe timer, !hasDeadline {
-    return unsafe startDirectly(queue, handler, context, after: first, leeway, timer)
+    return unsafe startFast(queue, handler, context, after: first, leeway, timer)
   }
-  return unsafe TimerRef.createDirectly(
+  return unsafe TimerRef.createFast(
     on: queue, handler, context, selfRelease: selfRelease, first: first,
     firstIsDeadline: !selfRelease || hasDeadline, leeway: leeway, out: timer)
 }
@@ -59,20 +59,20 @@ private func startDirectly(
 private func startUnheld(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>
 ) -> Status? {
-  unsafe startDirectly(queue, options, schedule, nil, selfRelease: true)
+  unsafe startFast(queue, options, schedule, nil, selfRelease: true)
 }
 
 @inline(never)
-private func startDirectly(
+private func startFast(
   _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, after delay: Int64, _ leeway: CompactDuration,
   _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> Status? {
-  unsafe TimerRef.createDirectly(
+  unsafe TimerRef.createFast(
     on: queue, handler, context, selfRelease: false, first: delay, firstIsDeadline: false, leeway: leeway, out: timer)
 }
 
 @inline(never)
-private func startOtherwise(
+private func startSlow(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> Status {
@@ -91,7 +91,7 @@ public func chime_timer_after(
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
   if unsafe finalizer == nil, let function = unsafe Arguments.tickFunction(handler),
-    let status = unsafe TimerRef.createDirectly(
+    let status = unsafe TimerRef.createFast(
       on: queue, function, Context(context), selfRelease: timer == nil, first: delay_ns, firstIsDeadline: false,
       leeway: .none, out: timer)
   {
@@ -145,15 +145,15 @@ private func withSchedule(
 /// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; `nil` for
 /// all other cases.
 @inline(__always)
-private func restartDirectly(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
-  guard let pointer = unsafe pointer else { return TimerRef.restartDirectly(timer, nil) }
+private func restartFast(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
+  guard let pointer = unsafe pointer else { return TimerRef.restartFast(timer, nil) }
   guard let hasDeadline = unsafe Arguments.oneShotHasDeadline(pointer),
     let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns)
   else {
     return nil
   }
   let schedule = unsafe (first: pointer.pointee.first_ns, firstIsDeadline: hasDeadline, leeway: leeway)
-  return TimerRef.restartDirectly(timer, schedule)
+  return TimerRef.restartFast(timer, schedule)
 }
 
 @_cdecl("chime_timer_activate") @implementation
@@ -163,19 +163,19 @@ public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePoint
 
 @_cdecl("chime_timer_restart") @implementation
 public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe restartDirectly(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
+  unsafe restartFast(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
 }
 
 @_cdecl("chime_timer_restart_after") @implementation
 public func chime_timer_restart_after(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
   guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
-  return TimerRef.restartDirectly(timer, after: delay_ns)?.rawValue
+  return TimerRef.restartFast(timer, after: delay_ns)?.rawValue
     ?? restart(timer, first: delay_ns, isDeadline: false)
 }
 
 @_cdecl("chime_timer_restart_until") @implementation
 public func chime_timer_restart_until(_ timer: chime_timer_t, _ deadline_ns: Int64) -> chime_status {
-  TimerRef.restartDirectly(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
+  TimerRef.restartFast(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
 }
 
 @inline(never)
@@ -185,7 +185,7 @@ private func restart(_ timer: chime_timer_t, first: Int64, isDeadline: Bool) -> 
 
 @_cdecl("chime_timer_reschedule") @implementation
 public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe restartDirectly(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
+  unsafe restartFast(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
 }
 
 @_cdecl("chime_timer_suspend") @implementation
@@ -269,7 +269,7 @@ public func chime_timer_next_deadline(
   _ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
   guard let deadline_ns = unsafe deadline_ns else { return Arguments.null("deadline_ns").rawValue }
-  guard let value = TimerRef.nextDeadlineDirectly(timer) else { return unsafe nextDeadline(timer, deadline_ns) }
+  guard let value = TimerRef.nextDeadlineFast(timer) else { return unsafe nextDeadline(timer, deadline_ns) }
   unsafe deadline_ns.pointee = value
   return Status.ok.rawValue
 }

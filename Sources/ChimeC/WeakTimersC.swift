@@ -21,7 +21,7 @@ private final class WeakTimerAction: @unchecked Sendable {
   deinit { if !isHeld { WeakTimerCore.table.remove(id) } }
 
   /// False if the action has ended its thread.
-  func call(_ record: TickRecord) -> Bool {
+  func call(_ record: CoreTick) -> Bool {
     var record = record
     record.timer = id
     record.context = userInfo.context
@@ -55,7 +55,7 @@ private func make(
   switch WeakTimerCore.table.add(timer) {
   case .success(let given): id = given
   case .failure(let status):
-    userInfo.giveBack()
+    userInfo.disown()
     return status.rawValue
   }
   action.id = id
@@ -65,7 +65,7 @@ private func make(
   // Already invalid: the target went in the meantime.
   if status == .ignored { status = TimerTarget.gone(target) }
   if status.isFailure {
-    userInfo.giveBack()
+    userInfo.disown()
     WeakTimerCore.table.remove(id)
     unsafe out?.pointee = before
   }

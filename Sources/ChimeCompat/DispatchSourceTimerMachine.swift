@@ -46,7 +46,7 @@ public final class DispatchSourceTimerMachine: Sendable {
 
   /// A machine around timers of another kind.
   package init(_ factory: any MachineTimerFactory, handler: sending (() -> Void)?) {
-    core = TimerMachine(factory, standing: TimerMachineHandler.of(handler))
+    core = TimerMachine(factory, defaultHandler: TimerMachineHandler.of(handler))
   }
 
   deinit {

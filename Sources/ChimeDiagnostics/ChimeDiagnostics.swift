@@ -109,7 +109,7 @@ public enum ChimeDiagnostics {
 
   private static var report: TickFunction {
     unsafe TickFunction { record, _ in
-      let record = unsafe record.load(as: TickRecord.self)
+      let record = unsafe record.load(as: CoreTick.self)
       guard let event = Event(record, ChimeDiagnostics.label(record)) else { return }
       // A copy, so that each may begin and end observations.
       for observer in ChimeDiagnostics.observers.withLock({ $0.all }) { observer.body(event) }
@@ -119,7 +119,7 @@ public enum ChimeDiagnostics {
   /// Labels of timers that have had an event, which their release ends: then the core knows them no more.
   private static let labels = Locked<[UInt64: String]>([:])
 
-  private static func label(_ record: TickRecord) -> String {
+  private static func label(_ record: CoreTick) -> String {
     var label = ""
     unsafe TimerRef(record.timer)?.withLabel { unsafe label = String(cString: $0) }
     let handle = record.timer
@@ -151,7 +151,7 @@ public enum ChimeDiagnostics {
 }
 
 extension ChimeDiagnostics.Event {
-  fileprivate init?(_ record: TickRecord, _ label: String) {
+  fileprivate init?(_ record: CoreTick, _ label: String) {
     let kind: Kind
     switch record.kind {
     case 0: kind = .due

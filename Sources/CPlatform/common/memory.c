@@ -101,7 +101,7 @@ static void give_to_system(void *block) {
 /* ---- The reserve ------------------------------------------------------------------------------------------------ */
 
 /* Slabs out of which blocks of 64 to 2,048 bytes are cut, and a list of free ones for each size. Without a lock, so that a
-   fork leaves all of it usable (P21, Protocols.md). Slabs are never given back. */
+   fork leaves all of it usable (P21). Slabs are never given back. */
 enum {
   SLAB = 64 << 10,
   /* What nobody is promised: for what must not fail. */

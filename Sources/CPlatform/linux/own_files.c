@@ -8,7 +8,7 @@
 
 /* What marks an open file as Chime's, and survives a fork: the signal that it would send, and the process that it would
    send it to. (None of them can actually be made to send one. They are one inode, so that device and inode do not tell
-   them apart; P9b, Protocols.md.) */
+   them apart; P9b.) */
 enum { MARK = 61 };
 /* The process that opens them: a fork changes it when the child opens its first. */
 static int maker;
@@ -18,7 +18,7 @@ static ino_t inode;
 
 /* How many are open under the numbers that end in these bits; and the highest number. A descriptor is counted after it was
    opened and, since its number is another one's at once, until after it was closed: what the count says too much, the
-   mark says right (P9c, Protocols.md). */
+   mark says right (P9c). */
 enum { NUMBERS = 1 << 14 };
 static uint32_t noted[NUMBERS]; /* 32 bits: of fewer not every processor has an atomic sum */
 static int highest;

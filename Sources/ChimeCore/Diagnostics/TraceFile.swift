@@ -71,7 +71,7 @@ package enum TraceFile {
   }
 
   /// What the trace reports.
-  private static func put(_ record: TickRecord) {
+  private static func put(_ record: CoreTick) {
     guard let timer = TimerRef(record.timer), let core = timer.control.core else { return }
     put(timer, core, kind: record.kind, record: record)
     guard record.kind == Trace.Event.activated.rawValue, let snapshot = timer.snapshot, snapshot.hasShortInterval
@@ -81,7 +81,7 @@ package enum TraceFile {
     put(timer, core, kind: Int32(CHIME_TRACE_SHORT), record: said)
   }
 
-  private static func put(_ timer: TimerRef, _ core: QueueCore, kind: Int32, record: TickRecord?) {
+  private static func put(_ timer: TimerRef, _ core: QueueCore, kind: Int32, record: CoreTick?) {
     var event = chime_trace_event()
     event.kind = kind
     event.overlaps = core.handOver == nil ? 0 : 1

@@ -44,7 +44,7 @@ package final class Expiring: Sendable, ProcessState {
         expiring.state.withLock { $0.limited = limited }
         return id
       }.mapError { status in
-        value.giveBack()
+        value.disown()
         table.remove(id)
         return status
       }
@@ -70,7 +70,7 @@ package final class Expiring: Sendable, ProcessState {
       state.context = new
       return .ok
     }
-    if status != .ok { new?.giveBack() }
+    if status != .ok { new?.disown() }
     withExtendedLifetime((old, value)) {}
     return status
   }
@@ -133,7 +133,7 @@ package final class Expiring: Sendable, ProcessState {
   }
 
   /// The value has vanished: by a tick, on the queue, which is notified; or by the release or the queue's end.
-  private func end(_ expired: (value: OwnedContext, tick: TickRecord)?) {
+  private func end(_ expired: (value: OwnedContext, tick: CoreTick)?) {
     // Released outside the lock.
     let (handler, context): (TickFunction?, OwnedContext?) = state.withLock { state in
       defer { (state.handler, state.context) = (nil, nil) }
@@ -144,7 +144,7 @@ package final class Expiring: Sendable, ProcessState {
     let epoch = Fork.epoch
     withExtendedLifetime((value, context)) {
       _ = handler(
-        TickRecord(
+        CoreTick(
           timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))
     }

@@ -6,7 +6,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     /// In the queue's steady time: a lifetime is a distance, which steps of the wall clock do not change.
     var deadline: Int64
     /// Goes with the value.
-    var onEnd: (((Value, TickRecord)?) -> Void)?
+    var onEnd: (((Value, CoreTick)?) -> Void)?
     /// 0 until it was made.
     var timer: UInt64 = 0
 
@@ -18,7 +18,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   private final class Receiver: TickReceiver {
     let limited: LimitedValue
     init(_ limited: LimitedValue) { self.limited = limited }
-    override func ticked(_ tick: TickRecord) { limited.end(tick) }
+    override func ticked(_ tick: CoreTick) { limited.end(tick) }
     deinit { limited.end(nil) }
   }
 
@@ -31,7 +31,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   ///   - onEnd: gets the value that has vanished, and the tick; `nil` after `vanish` or the end of the queue has taken
   ///     the value away. Called once, with no lock held.
   package static func make(
-    _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, TickRecord)?) -> Void
+    _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, CoreTick)?) -> Void
   ) -> Result<LimitedValue, Status> {
     guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
     let deadline = (QueueCore.steadyNow(queue) ?? 0).saturatingAdd(lifetime)
@@ -58,9 +58,9 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   }
 
   /// Takes the value away, unless its time was restarted after the tick had started: then the timer runs again.
-  private func end(_ tick: TickRecord?) {
+  private func end(_ tick: CoreTick?) {
     // Released, and called, outside the lock.
-    var (old, onEnd): (Value?, (((Value, TickRecord)?) -> Void)?) = state.withLock { state in
+    var (old, onEnd): (Value?, (((Value, CoreTick)?) -> Void)?) = state.withLock { state in
       if tick != nil, let now = QueueCore.steadyNow(queue), !state.isOver(now) { return (nil, nil) }
       defer { (state.value, state.onEnd) = (nil, nil) }
       return (state.value, state.onEnd)

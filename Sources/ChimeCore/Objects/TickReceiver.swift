@@ -1,13 +1,13 @@
 /// What a timer tells of each tick, and releases when it has ended.
 class TickReceiver {
-  func ticked(_ tick: TickRecord) {}
+  func ticked(_ tick: CoreTick) {}
 
   /// Makes a timer that tells this, and starts it. Gives its id.
   final func makeTimer(on queue: UInt64, _ schedule: Schedule) -> Result<UInt64, Status> {
     let handler = unsafe TickFunction { tick, context in
       // SAFETY: the core's tick; and the reference that the timer's context is.
       if let context = unsafe context {
-        let record = unsafe tick.load(as: TickRecord.self)
+        let record = unsafe tick.load(as: CoreTick.self)
         unsafe Unmanaged<TickReceiver>.fromOpaque(context).takeUnretainedValue().ticked(record)
       }
     }

@@ -5,7 +5,7 @@
 /// the action runs on the loop's thread, and inside `fire`.
 package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   // Unchecked for the action, which may capture anything: calls of it exclude each other.
-  package typealias Action = (TickRecord) -> Void
+  package typealias Action = (CoreTick) -> Void
 
   /// The target, held weakly.
   package enum Subject {
@@ -50,7 +50,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     /// The action is running.
     var isBusy = false
     /// What came while the action was running in `fire`: the last tick, with all earlier ones counted as missed.
-    var delayed: TickRecord?
+    var delayed: CoreTick?
     /// Ticks delivered on the schedule.
     var sequence: UInt64 = 0
   }
@@ -122,7 +122,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     unsafe TickFunction { tick, context in
       guard let context = unsafe context else { return }
       // SAFETY: the core's tick; and the reference that `add` made, which the finalizer releases afterwards.
-      let record = unsafe tick.load(as: TickRecord.self)
+      let record = unsafe tick.load(as: CoreTick.self)
       unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeUnretainedValue().ticked(record)
     }
   }
@@ -136,7 +136,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     }
   }
 
-  private func ticked(_ record: TickRecord) {
+  private func ticked(_ record: CoreTick) {
     var record = record
     let action: Action? = state.withLock { state in
       // A timer that was moved to more modes may tick once more where it was: for the due times until then, which the
@@ -179,7 +179,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     }
     guard let action else { return .ignored }
     let now = Clock.monotonic.now
-    var record = TickRecord(
+    var record = CoreTick(
       timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: .none, target: .none,
       kind: TickKind.fired.rawValue)
     guard case .target(let id) = subject else {
@@ -196,7 +196,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     return .ignored
   }
 
-  private func run(_ action: Action, _ record: TickRecord) {
+  private func run(_ action: Action, _ record: CoreTick) {
     let epoch = Fork.epoch
     action(record)
     if Fork.epoch != epoch { return }

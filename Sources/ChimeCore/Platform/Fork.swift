@@ -10,7 +10,7 @@ import Synchronization
 /// from before name nothing.
 package enum Fork {
   /// 0 in a child that has not been reinitialised. It changes with a fork, in the child, and with the child's
-  /// `reinitialize`, and is never the same again (P9, Protocols.md).
+  /// `reinitialize`, and is never the same again (P9).
   @inline(__always)
   static var epoch: UInt32 { chime_fork_mark() }
 

@@ -88,7 +88,7 @@ package enum Memory {
 
 extension Array {
   /// Makes room for more elements; false if it is refused. In a call that was promised its objects.
-  mutating func makesRoom(for more: Int = 1) -> Bool {
+  mutating func reserve(for more: Int = 1) -> Bool {
     if count + more <= capacity { return true }
     let wanted = Swift.max(2 * capacity, count + more, 4)
     // The array's own header is before the elements.

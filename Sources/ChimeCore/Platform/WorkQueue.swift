@@ -41,7 +41,7 @@ import Synchronization
     }
   }
 
-  package func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { WorkSource.runs(body, on: self) }
+  package func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker { WorkSource.runs(body, on: self) }
 
   /// Runs a closure on the calling thread, in the queue's turn.
   func sync(_ body: () -> Void) {
@@ -100,11 +100,11 @@ import Synchronization
 
 /// Where closures run, later, and at the same time.
 package protocol BlockQueue: AnyObject, Sendable {
-  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner
+  func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker
 }
 
 /// A closure that runs there when it is asked for; how often it was asked for since it began makes no difference.
-package protocol Runner: AnyObject, Sendable {
+package protocol Worker: AnyObject, Sendable {
   /// Makes no object. Any thread.
   func run()
   /// It is not asked for any more; releases the closure, now or when that returns.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
 /// alone. Any thread.
-@safe final class WorkSource: MachineTimer, Runner, @unchecked Sendable {
+@safe final class WorkSource: MachineTimer, Worker, @unchecked Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
   private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
   /// Orders `run` before the closure that it asks for. libdispatch does so, too, but a sanitizer cannot see it.

@@ -13,7 +13,7 @@ import Synchronization
 /// for each item: the thread that takes the last turn begins another, and so does whoever wants something while none can
 /// wait. But while every processor has a turn, the last
 /// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
-/// Where the system refuses a thread, see `begin(triesLeft:)` and `help`. (P23, P23b, P23c, Protocols.md.)
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `help`. (P23, P23b, P23c.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
@@ -80,7 +80,7 @@ package enum Pool: ProcessState {
   }
 
   /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
-  static func prepareRunner() { state.withLock { $0.items += 1 } }
+  static func prepareWorker() { state.withLock { $0.items += 1 } }
 
   static func unprepare() { state.withLock { $0.leave() } }
 
@@ -119,7 +119,7 @@ package enum Pool: ProcessState {
     if isStarving { tellWaiters() }
   }
 
-  /// Does for what is wanted what no thread of the pool can do (P23b, P23c, Protocols.md).
+  /// Does for what is wanted what no thread of the pool can do (P23b, P23c).
   @inline(__always)
   static func help(_ help: PoolState.Help) {
     if help != .none { giveHelp(help) }
@@ -130,36 +130,36 @@ package enum Pool: ProcessState {
     if help == .thread { withoutCancellation { begin(triesLeft: 1) } } else { tellWaiters() }
   }
 
-  /// A thread of the pool; `came`: what it has done so far.
-  private static func work(_ came: Came) {
+  /// A thread of the pool; `workerEvent`: what it has done so far.
+  private static func work(_ workerEvent: WorkerEvent) {
     let epoch = Fork.epoch
-    var came = came
+    var workerEvent = workerEvent
     while true {
-      var (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
+      var (step, poller) = state.withBusyLock { ($0.next(workerEvent), $0.poller) }
       switch step {
       case .run(let item, let body, let wants, let tries, let starves):
         if tries > 0 { begin(triesLeft: tries) }
         if starves { tellWaiters() }
         body(wants)
         if Fork.epoch != epoch { return }
-        came = .fromTurn(item)
-        if ThreadEnd.isCaught, isReplaced(came) { return }
+        workerEvent = .fromTurn(item)
+        if ThreadEnd.isCaught, isReplaced(workerEvent) { return }
       case .spin(let time):
         spin(until: time)
-        came = .fromSpin
+        workerEvent = .fromSpin
       case .wait(let limit, let isKeeper):
         let event = wait(&poller, limit)
         if event == .file { listeners.withLock { $0.clockHasStepped }() }
-        came = .fromWait(isKeeper: isKeeper, event)
-        if ThreadEnd.isPending, isReplaced(came) { return }
+        workerEvent = .fromWait(isKeeper: isKeeper, event)
+        if ThreadEnd.isPending, isReplaced(workerEvent) { return }
       case .end: return
       }
     }
   }
 
   /// The thread is to end: another one works on in its place. False if there is none.
-  private static func isReplaced(_ came: Came) -> Bool {
-    Memory.promises { OwnThread.start(name: "chime.pool") { work(came) } == .ok }
+  private static func isReplaced(_ workerEvent: WorkerEvent) -> Bool {
+    Memory.promises { OwnThread.start(name: "chime.pool") { work(workerEvent) } == .ok }
   }
 
   private static func spin(until time: Int64) {
@@ -167,7 +167,7 @@ package enum Pool: ProcessState {
   }
 
   /// Where a thread comes from that asks what to do.
-  enum Came: Sendable {
+  enum WorkerEvent: Sendable {
     case born
     case fromTurn(PoolItem)
     case fromSpin

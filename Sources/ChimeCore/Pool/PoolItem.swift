@@ -1,6 +1,6 @@
-/// What threads of the pool run: a queue's passes, or a runner of a concurrent queue. An item has one turn at a time, on
+/// What threads of the pool run: a queue's passes, or a worker of a concurrent queue. An item has one turn at a time, on
 /// whichever thread; it asks for one now (`run`) or at a time (`arm`). It counts as prepared.
-final class PoolItem: Runner, @unchecked Sendable {
+final class PoolItem: Worker, @unchecked Sendable {
   // Unchecked: all that changes is behind the pool's lock.
 
   typealias Body = @Sendable (Wants) -> Void
@@ -95,8 +95,8 @@ final class PoolQueue: BlockQueue {
   private let qos: QualityOfService
   init(_ qos: QualityOfService) { self.qos = qos }
 
-  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner {
-    Pool.prepareRunner()
+  func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker {
+    Pool.prepareWorker()
     let item = PoolItem(qos)
     item.open { _ in body() }
     return item

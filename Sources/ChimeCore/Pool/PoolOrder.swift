@@ -37,7 +37,7 @@ struct ReadyItems {
     var best: (rank: Int, time: Int64)?
     for rank in 0..<5 {
       guard let item = withList(rank, { $0.first }) else { continue }
-      let time = item.since + Patience.lowerClass(rank)
+      let time = item.since + Tunables.lowerClass(rank)
       if best.map({ time <= $0.time }) ?? true { best = (rank, time) }
     }
     guard let best else { return nil }
@@ -77,7 +77,7 @@ struct ItemHeap {
   }
 
   /// Makes room for that many in all; false if it is refused.
-  mutating func makesRoom(for count: Int) -> Bool { items.makesRoom(for: count - items.count) }
+  mutating func reserve(for count: Int) -> Bool { items.reserve(for: count - items.count) }
 
   mutating func place(_ item: PoolItem, at time: Int64) {
     if time == .max { return remove(item) }

@@ -7,7 +7,7 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b, Protocols.md).
+/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
   private var isRung = false
@@ -48,7 +48,7 @@ struct PoolState {
       guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, 0) }
       processors = max(1, Int(chime_processors()))
     }
-    guard heap.makesRoom(for: items + 1) else { return (Memory.refusal, 0) }
+    guard heap.reserve(for: items + 1) else { return (Memory.refusal, 0) }
     items += 1
     let missing = max(0, Pool.fewestThreads - threads)
     threads += missing
@@ -84,7 +84,7 @@ struct PoolState {
   mutating func wereRefused(threads count: Int) {
     threads -= count
     born -= count
-    refusedUntil = Clock.monotonic.now + Patience.refusedThread
+    refusedUntil = Clock.monotonic.now + Tunables.refusedThread
   }
 
   /// What a thread that is not the pool's has to do for what is wanted, once it has let go of the lock: `Pool.help`.
@@ -167,9 +167,9 @@ struct PoolState {
 
   // MARK: The next step of a thread
 
-  mutating func next(_ came: Pool.Came) -> Pool.Step {
+  mutating func next(_ workerEvent: Pool.WorkerEvent) -> Pool.Step {
     let now = Clock.monotonic.now
-    if !arrive(came, now) { return .end }
+    if !arrive(workerEvent, now) { return .end }
     isRung = false
     while let item = heap.first, item.time <= now {
       heap.remove(item)
@@ -178,7 +178,7 @@ struct PoolState {
     if mayTake(now), let item = ready.popFirst(), let body = item.body {
       item.state = .running
       running += 1
-      let tries = refusedUntil == nil ? Patience.triesForThread : 1
+      let tries = refusedUntil == nil ? Tunables.triesForThread : 1
       let begins = countsThread(now)
       look(now, isTaken: true)
       let wants = item.wants
@@ -197,8 +197,8 @@ struct PoolState {
   }
 
   /// Notes where a thread comes from; false if it is to end.
-  private mutating func arrive(_ came: Pool.Came, _ now: Int64) -> Bool {
-    switch came {
+  private mutating func arrive(_ workerEvent: Pool.WorkerEvent, _ now: Int64) -> Bool {
+    switch workerEvent {
     case .born:
       born -= 1
       refusedUntil = nil
@@ -212,7 +212,7 @@ struct PoolState {
       idle -= 1
       if event == .time { timerTime = .max }
       if isKeeper { keeperTime = .max }
-      if items == 0 ? now >= emptySince + Patience.idleThread : event == .nothing && !isKeeper && canSpareThread {
+      if items == 0 ? now >= emptySince + Tunables.idleThread : event == .nothing && !isKeeper && canSpareThread {
         threads -= 1
         if items == 0 { endLast() }
         return false
@@ -235,15 +235,15 @@ struct PoolState {
   /// turn, as long as turns end.
   private func mayTake(_ now: Int64) -> Bool {
     running < processors || !noneCanWait || threads >= mostThreads
-      || now - Patience.readyItem >= lastEnd
+      || now - Tunables.readyItem >= lastEnd
   }
 
   /// Until when a thread that has nothing to do waits without sleeping; `nil`: it sleeps.
   private func spinsUntil(_ now: Int64) -> Int64? {
     if spinning > 0 || !ready.isEmpty { return nil }
     let next = heap.first?.time ?? .max
-    if next - now < Patience.shortestSleep { return next }
-    return soonRung >= 2 ? min(next, now + Patience.spin) : nil
+    if next - now < Tunables.shortestSleep { return next }
+    return soonRung >= 2 ? min(next, now + Tunables.spin) : nil
   }
 
   /// The thread sleeps: for the next time that is wanted, if no other one looks after that.
@@ -253,7 +253,7 @@ struct PoolState {
     let time = wanted(now)
     var limit =
       items == 0
-      ? max(0, emptySince + Patience.idleThread - now) : threads > Pool.fewestThreads ? Patience.idleThread : -1
+      ? max(0, emptySince + Tunables.idleThread - now) : threads > Pool.fewestThreads ? Tunables.idleThread : -1
     if time >= min(timerTime, keeperTime) {
       if timerTime < keeperTime { checkThatTimeIsSet() }
       return .wait(limit: limit, isKeeper: false)
@@ -262,7 +262,7 @@ struct PoolState {
     let slack = chime_timer_slack()
     // The kernel adds a thousandth of a limit, if that is more than the slack, and none to threads that have none.
     let late = slack == 0 ? 0 : max(slack, left / 1000)
-    if keeperTime == .max, chime_poller_keeps_time(), left > 2 * late, left < Patience.longestLimit {
+    if keeperTime == .max, chime_poller_keeps_time(), left > 2 * late, left < Tunables.longestLimit {
       keeperTime = time
       limit = left - late
       return .wait(limit: limit, isKeeper: true)
@@ -279,7 +279,7 @@ struct PoolState {
   private func wanted(_ now: Int64) -> Int64 {
     let time = heap.first?.time ?? .max
     if ready.isEmpty { return time }
-    return min(time, lastEnd + Patience.readyItem)
+    return min(time, lastEnd + Tunables.readyItem)
   }
 
   /// Has a thread that waits look after what is wanted, if there is one.
@@ -292,12 +292,12 @@ struct PoolState {
     if idle == 0 { return }
     if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
       if isRung { return }
-      soonRung = now - lastWait < Patience.spin ? min(soonRung + 1, 4) : 0
+      soonRung = now - lastWait < Tunables.spin ? min(soonRung + 1, 4) : 0
       ring()
       return
     }
     var time = wanted(now)
-    if isTaken { time = max(time, now + Patience.turnThatBegins) }
+    if isTaken { time = max(time, now + Tunables.turnThatBegins) }
     // Where no time can be set, a thread that waits hears of it, and waits with a limit.
     if time < min(timerTime, keeperTime), !set(time), !isRung { ring() }
   }
@@ -331,9 +331,9 @@ extension PoolState {
         invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
       }
     } else if born == 0, spinning == 0, !isRung {
-      let due = max(ready.isEmpty ? time : min(time, lastEnd + Patience.readyItem), now + Patience.turnThatBegins)
+      let due = max(ready.isEmpty ? time : min(time, lastEnd + Tunables.readyItem), now + Tunables.turnThatBegins)
       // As long as a skewed clock may need.
-      if min(timerTime, keeperTime) > due.saturatingAdd(10 * Patience.slice) {
+      if min(timerTime, keeperTime) > due.saturatingAdd(10 * Tunables.slice) {
         invariantFailure("the pool's threads sleep longer than they may", due, min(timerTime, keeperTime))
       }
     }

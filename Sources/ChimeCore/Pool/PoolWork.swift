@@ -9,12 +9,12 @@ package final class PoolWork: Sendable {
   }
 
   /// What the turns do; held by their item, so that the last job may release the work.
-  private final class Turns: Sendable {
+  private final class TurnBody: Sendable {
     let state = Locked(State())
-    /// The number of the thread that has the turn; 0: none. Compared only with the caller's own (P18b, Protocols.md).
+    /// The number of the thread that has the turn; 0: none. Compared only with the caller's own (P18b).
     let thread = Atomic<UInt64>(0)
 
-    func turn(_ wants: PoolItem.Wants) {
+    func run(_ wants: PoolItem.Wants) {
       let (jobs, pass) = state.withLock { state in (state.jobs.takeAll(), state.pass) }
       thread.store(ThreadNumber.current, ordering: .relaxed)
       for job in jobs { job() }
@@ -24,11 +24,11 @@ package final class PoolWork: Sendable {
   }
 
   let item: PoolItem
-  private let turns = Turns()
+  private let turn = TurnBody()
 
   private init(_ qos: QualityOfService) {
     item = PoolItem(qos)
-    item.open { [turns] wants in turns.turn(wants) }
+    item.open { [turn] wants in turn.run(wants) }
   }
 
   deinit { item.close() }
@@ -42,19 +42,19 @@ package final class PoolWork: Sendable {
 
   /// Runs a job in a turn, later, in the order of the calls.
   package func async(_ job: @escaping @Sendable () -> Void) {
-    turns.state.withLock { $0.jobs.append(job) }
+    turn.state.withLock { $0.jobs.append(job) }
     item.run(.jobs)
   }
 
   /// Whether the caller is inside a turn.
   package var isCurrent: Bool { threadNumber == ThreadNumber.current }
 
-  var threadNumber: UInt64 { turns.thread.load(ordering: .relaxed) }
+  var threadNumber: UInt64 { turn.thread.load(ordering: .relaxed) }
 
   /// Sets what a queue does in the turns; `nil` for nothing any more.
   func share(_ pass: (@Sendable () -> Void)?) {
     // The old one is released outside the lock.
-    _ = turns.state.withLock { state in
+    _ = turn.state.withLock { state in
       defer { state.pass = pass }
       return state.pass
     }

@@ -11,7 +11,7 @@ extension Fork {
     step.take(in: WaitRegistry.self)
     step.take(in: ThreadState.self)
     step.take(in: Labels.self)
-    step.take(in: FormerDueTime.self)
+    step.take(in: DueTimeSpill.self)
     step.take(in: Pool.self)
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)

@@ -1,6 +1,6 @@
-/// What the slices of a pass have collected and not delivered: the callbacks that are due, in the order of promise 12, those
-/// that get a turn in the next batch, and released slots. It lies in the `PassRoom`, so collecting needs no memory. The
-/// pass's own.
+/// What the slices of a pass have collected and not delivered: the callbacks that are due, in the order of promise 12,
+/// those that get a turn in the next batch, and released slots. It lies in the `PassScratch`, so collecting needs no
+/// memory. The pass's own.
 struct Batch {
   /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
   private var pendingCallbacks = PassList<UInt32>()
@@ -15,7 +15,7 @@ struct Batch {
   private var next = 0
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var retired = PassList<UInt32>()
-  private var room: PassRoom?
+  private var scratch: PassScratch?
   /// Looked at by checks: the slot that was held back last.
   var heldBack = UInt32.max
 
@@ -57,16 +57,18 @@ struct Batch {
       let index = due[i]
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
-      // A timer that is being written has its turn, which waits for the writer (P2, Protocols.md).
+      // A timer that is being written has its turn, which waits for the writer (P2).
       guard word.isRunning || word.hasWriter && word.isLive else {
-        // Its turn was held back (P2c, Protocols.md).
+        // Its turn was held back (P2c).
         if word.hasPendingCallback, word.isLive { addPendingCallback(of: slot) }
         continue
       }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= now || word.hasWriter {
         ready.append(
-          ReadyItem(deadline: min(deadline, now), startOrder: slot.startOrder, slot: index, isPendingCallback: false))
+          ReadyItem(
+            deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index,
+            isPendingCallback: false))
       } else {
         others.append(index)
       }
@@ -83,7 +85,8 @@ struct Batch {
       let slot = Slab.slot(pendingCallbacks[i])
       ready.append(
         ReadyItem(
-          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
+          deadline: slot.pendingCallbackTime(), activationSequence: slot.activationSequence, slot: slot.index,
+          isPendingCallback: true))
     }
     pendingCallbacks.removeAll()
   }
@@ -95,7 +98,7 @@ struct Batch {
       let slot = Slab.slot(others[i])
       let word = slot.wordInOrder
       wheel.place(slot, word)
-      // Its turn was held back (P2c, Protocols.md).
+      // Its turn was held back (P2c).
       if word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }
     }
     others.removeAll()
@@ -108,7 +111,7 @@ struct Batch {
     if next & 15 == 0, ready.count > 1 {
       // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
       // ticks before would separate them.
-      for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).startOrder }
+      for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).activationSequence }
     }
     next += 1
     return ready[next - 1]
@@ -127,7 +130,7 @@ struct Batch {
   /// The queue closes: no turn comes any more.
   mutating func close() {
     while let item = takeTurn() {
-      if item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
+      if item.kind != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
     }
     for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
     pendingCallbacks.removeAll()
@@ -145,7 +148,7 @@ struct Batch {
       if i > 0, ReadyItem.precedes(item, ready[i - 1]) {
         invariantFailure("a batch out of order", ready[i - 1].deadline, item.deadline)
       }
-      if item.deadline > now, item.turn == .due || item.turn == .callback {
+      if item.deadline > now, item.kind == .due || item.kind == .callback {
         invariantFailure("a turn that is not due", item.deadline, now)
       }
     }
@@ -165,7 +168,7 @@ struct Batch {
     let slot = Slab.slot(item.slot)
     if item.slot == heldBack { return }
     // The end of time never comes.
-    guard item.turn == .due, item.deadline < .max, slot.isStillDue(item.deadline, item.startOrder, at: now),
+    guard item.kind == .due, item.deadline < .max, slot.isStillDue(item.deadline, item.activationSequence, at: now),
       (slot.wordInOrder.generation, slot.sequence) == before, !contains(slot)
     else { return }
     invariantFailure("a due timer that had its turn did not tick", Int64(slot.index), item.deadline)
@@ -174,30 +177,31 @@ struct Batch {
   // MARK: Its room
 
   /// Moves to a larger room.
-  mutating func move(to room: PassRoom) {
-    ready.move(to: room.ready)
-    sorting.move(to: room.sorting)
-    pendingCallbacks.move(to: room.pendingCallbacks)
-    due.move(to: room.due)
-    others.move(to: room.others)
-    retired.move(to: room.retired)
-    self.room?.unmap()
-    self.room = room
+  mutating func move(to scratch: PassScratch) {
+    ready.move(to: scratch.ready)
+    sorting.move(to: scratch.sorting)
+    pendingCallbacks.move(to: scratch.pendingCallbacks)
+    due.move(to: scratch.due)
+    others.move(to: scratch.others)
+    retired.move(to: scratch.retired)
+    self.scratch?.unmap()
+    self.scratch = scratch
   }
 
   /// Gives the room up, at the queue's end.
-  mutating func leaveRoom() -> PassRoom? {
-    let room = room
+  mutating func leaveScratch() -> PassScratch? {
+    let scratch = scratch
     self = Batch()
-    return room
+    return scratch
   }
 }
 
 extension TimerSlot {
   /// Whether the timer is due as it was when it got its turn, and no callback of it runs.
-  func isStillDue(_ due: Int64, _ startOrder: UInt32, at now: Int64) -> Bool {
+  func isStillDue(_ due: Int64, _ activationSequence: UInt32, at now: Int64) -> Bool {
     let word = wordInOrder
-    return word.isRunning && !word.isBusy && !word.hasWriter && self.startOrder == startOrder && due <= now
+    return word.isRunning && !word.isBusy && !word.hasWriter && self.activationSequence == activationSequence
+      && due <= now
       && dueTime(word) == due
   }
 
@@ -208,8 +212,8 @@ extension TimerSlot {
     // The side record belongs to the writer. One who is there is not waited for: the timer is changing.
     guard let word = timer.word, !word.hasWriter, beginWriting(word) else { return .min }
     defer { timer.abandonWriting(word) }
-    if let sideRecord, sideRecord.own.pendingCallbacks == 0, sideRecord.own.firePending {
-      return sideRecord.own.fireTime
+    if let sideRecord, sideRecord.writerFields.pendingCallbacks == 0, sideRecord.writerFields.firePending {
+      return sideRecord.writerFields.fireTime
     }
     return .min
   }

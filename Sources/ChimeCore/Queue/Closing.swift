@@ -9,7 +9,7 @@ struct Closing: ~Copyable {
   private let over = Atomic<Bool>(false)
   /// Functions and deliveries on their way on a concurrent queue, and whoever begins to close the queue: while there are
   /// some the queue does not end. Counted, then `hasBegun` or the functions' list is looked at; a closing pass says that it
-  /// closes, then reads this; all sequentially consistent, so one of the two sees the other (P7b, Protocols.md).
+  /// closes, then reads this; all sequentially consistent: store buffering (P7b).
   private let outstanding = Atomic<Int>(0)
 
   /// The queue was released: nothing is delivered any more but what a release owes.
@@ -18,7 +18,7 @@ struct Closing: ~Copyable {
   func begin() { stage.store(Closing.releasing, ordering: .sequentiallyConsistent) }
 
   /// The timers are being released, some of their ids are not stale yet: until then no last callback is called, which might
-  /// use one of them (P7c, Protocols.md).
+  /// use one of them (P7c).
   var isReleasing: Bool { stage.load(ordering: .sequentiallyConsistent) == Closing.releasing }
 
   func timersAreReleased() { stage.store(Closing.released, ordering: .sequentiallyConsistent) }
@@ -31,10 +31,10 @@ struct Closing: ~Copyable {
 
   var isHeldUp: Bool { outstanding.load(ordering: .sequentiallyConsistent) != 0 }
 
-  func holdUp(_ count: Int = 1) { outstanding.add(count, ordering: .sequentiallyConsistent) }
+  func enter(_ count: Int = 1) { outstanding.add(count, ordering: .sequentiallyConsistent) }
 
   /// What was counted has come to its end. True if the queue may have waited for it.
-  func letGo(_ count: Int = 1) -> Bool {
+  func leave(_ count: Int = 1) -> Bool {
     outstanding.subtract(count, ordering: .sequentiallyConsistent)
     return hasBegun
   }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Deliveries, by their slots, that the runners of a concurrent queue take out one at a time, in order, without a lock.
+/// Deliveries, by their slots, that the workers of a concurrent queue take out one at a time, in order, without a lock.
 ///
 /// One word says which are left: a number of the filling, the first, and the end. Whoever takes one reads the slot, then
 /// moves the first by compare-and-swap. If that succeeds, the batch was not filled anew in between, for that changes the
-/// number; so the slot is the one that stood there (P24, Protocols.md).
+/// number; so the slot is the one that stood there (P24).
 @safe final class DeliveryBatch: @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit; initialized throughout.
   private let slots: UnsafeMutablePointer<Atomic<UInt32>>

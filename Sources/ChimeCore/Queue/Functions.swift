@@ -12,7 +12,7 @@ final class Functions: @unchecked Sendable {
 
   private let waiting = Locked(Waiting())
   /// Whether some wait. Changed behind the lock, after them. Pairs with the next wake-up: whoever adds a function stores
-  /// this, then exchanges the next wake-up for `awake`; a pass stores that, then reads this (P1e, Protocols.md).
+  /// this, then exchanges the next wake-up for `awake`; a pass stores that, then reads this (P1e).
   private let someWait = Atomic<Bool>(false)
   /// Taken out of the list; the pass's.
   private var taken = FunctionList()

@@ -1,15 +1,15 @@
-/// What a concurrent queue has handed over and that has not begun: deliveries, by their slots, and functions. Runners do
+/// What a concurrent queue has handed over and that has not begun: deliveries, by their slots, and functions. Workers do
 /// it. The first is made with the queue, the others as they are wanted, and kept; where one cannot be made, those that
 /// are there do its work. So handing over makes no object, as a block would (promise 19). Any thread.
 ///
-/// Deliveries wait in a ring behind a lock. Runners take them out of a batch that all of them share, one at a time and
+/// Deliveries wait in a ring behind a lock. Workers take them out of a batch that all of them share, one at a time and
 /// without the lock, which is taken once for each batch. So they begin in order, and a handler that stays long keeps
-/// nothing back. While more waits than has begun, one runner is on its way that has not begun either.
+/// nothing back. While more waits than has begun, one worker is on its way that has not begun either.
 final class HandOver: @unchecked Sendable {
   // Unchecked: everything that changes is behind the lock, but for the batch.
-  private static var mostRunners: Int { 48 }
-  /// After so many turns a runner lets other work of its threads go first; after a millisecond, too.
-  private static var turnsAtOnce: Int { 64 }
+  private static var mostWorkers: Int { 48 }
+  /// After so many turns a worker lets other work of its threads go first; after a millisecond, too.
+  private static var quantum: Int { 64 }
 
   private struct State {
     /// The queue, from its opening to its end.
@@ -21,8 +21,8 @@ final class HandOver: @unchecked Sendable {
     var functions = FunctionList()
     /// Whose turn is next, so that neither keeps the other waiting.
     var functionIsNext = false
-    var runners: [any Runner] = []
-    /// A bit for each runner that has nothing to do, and for each that was asked for by another one and has not begun.
+    var workers: [any Worker] = []
+    /// A bit for each worker that has nothing to do, and for each that was asked for by another one and has not begun.
     var idle: UInt64 = 0
     var asked: UInt64 = 0
 
@@ -47,13 +47,13 @@ final class HandOver: @unchecked Sendable {
 
   init(_ target: any BlockQueue) {
     self.target = target
-    state.withLock { $0.runners.reserveCapacity(HandOver.mostRunners) }
+    state.withLock { $0.workers.reserveCapacity(HandOver.mostWorkers) }
   }
 
   func open(_ core: QueueCore) {
     state.withLock { state in
       state.core = core
-      addRunner(&state)
+      addWorker(&state)
     }
   }
 
@@ -61,7 +61,7 @@ final class HandOver: @unchecked Sendable {
   func close() {
     var ended = State()
     state.withLock { swap(&$0, &ended) }
-    for runner in ended.runners { runner.close() }
+    for worker in ended.workers { worker.close() }
   }
 
   /// Has a larger place for slots. Called by the pass.
@@ -82,21 +82,21 @@ final class HandOver: @unchecked Sendable {
   }
 
   private func add(_ append: (inout State) -> Void) {
-    let runner = state.withBusyLock { state in
+    let worker = state.withBusyLock { state in
       append(&state)
       return helper(&state)
     }
-    runner?.run()
+    worker?.run()
   }
 
-  /// Something waits: the runner to be sent on its way once the lock has been released; `nil` if one is already, or all
+  /// Something waits: the worker to be sent on its way once the lock has been released; `nil` if one is already, or all
   /// have something to do.
-  private func helper(_ state: inout State) -> (any Runner)? {
+  private func helper(_ state: inout State) -> (any Worker)? {
     if state.asked != 0 { return nil }
-    if state.idle == 0, state.runners.count < HandOver.mostRunners {
+    if state.idle == 0, state.workers.count < HandOver.mostWorkers {
       // All have something to do: another one may begin earlier than they come to an end.
       _ = Memory.promises {
-        addRunner(&state)
+        addWorker(&state)
         return true
       }
     }
@@ -104,25 +104,25 @@ final class HandOver: @unchecked Sendable {
     let number = state.idle.trailingZeroBitCount
     state.idle &= ~(1 << UInt64(number))
     state.asked |= 1 << UInt64(number)
-    return state.runners[number]
+    return state.workers[number]
   }
 
   @inline(never)
-  private func addRunner(_ state: inout State) {
-    let number = state.runners.count
-    state.runners.append(target.makeRunner { [self] in work(number) })
+  private func addWorker(_ state: inout State) {
+    let number = state.workers.count
+    state.workers.append(target.makeWorker { [self] in runWork(number) })
     state.idle |= 1 << UInt64(number)
   }
 
-  private enum Turn {
+  private enum Work {
     case nothing
     case function(QueuedFunction)
     case deliveries
   }
 
-  /// What a runner does next. The batch is filled when it is empty; only here, so that whoever finds it empty behind the
+  /// What a worker does next. The batch is filled when it is empty; only here, so that whoever finds it empty behind the
   /// lock knows that nothing waits but what is in the ring.
-  private func next(_ state: inout State, _ number: Int) -> Turn {
+  private func next(_ state: inout State, _ number: Int) -> Work {
     state.asked &= ~(1 << UInt64(number))
     if state.core == nil { return .nothing }
     state.functionIsNext.toggle()
@@ -133,34 +133,34 @@ final class HandOver: @unchecked Sendable {
     if isEmpty, state.count > 0 {
       batch.fill(min(state.count, DeliveryBatch.size)) { state.takeFirst() }
     } else if isEmpty {
-      if number < state.runners.count { state.idle |= 1 << UInt64(number) }
+      if number < state.workers.count { state.idle |= 1 << UInt64(number) }
       return .nothing
     }
     return .deliveries
   }
 
-  /// What a runner does in a turn.
-  private func work(_ number: Int) {
+  /// What a worker does in a turn.
+  private func runWork(_ number: Int) {
     var turns = 0
-    while turns < HandOver.turnsAtOnce {
-      let (core, turn, runner): (QueueCore?, Turn, (any Runner)?) = state.withBusyLock { state in
-        let turn = self.next(&state, number)
+    while turns < HandOver.quantum {
+      let (core, work, worker): (QueueCore?, Work, (any Worker)?) = state.withBusyLock { state in
+        let work = self.next(&state, number)
         var isMore = state.count > 0 || !state.functions.isEmpty
-        if case .deliveries = turn { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }
-        return (state.core, turn, isMore ? helper(&state) : nil)
+        if case .deliveries = work { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }
+        return (state.core, work, isMore ? helper(&state) : nil)
       }
       guard let core else { return }
-      runner?.run()
-      switch turn {
+      worker?.run()
+      switch work {
       case .nothing: return
       case .function(let function):
         core.runHandedOver(function)
         turns += 1
       case .deliveries:
-        turns += core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
+        turns += core.deliverHandedOver(atMost: HandOver.quantum - turns) { batch.next().map { Slab.slot($0) } }
       }
       if core.isAbandoned { return }
     }
-    state.withLock { number < $0.runners.count ? $0.runners[number] : nil }?.run()
+    state.withLock { number < $0.workers.count ? $0.workers[number] : nil }?.run()
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Who may be in a pass of a queue: one thread at a time. A thread that wants a pass and finds another in one leaves the
-/// work to that one, which looks once more after it has let go (P10, Protocols.md).
+/// work to that one, which looks once more after it has let go (P10).
 struct PassLock: ~Copyable {
   private enum Holder {
     static let nobody: UInt8 = 0
@@ -23,16 +23,16 @@ struct PassLock: ~Copyable {
   /// Takes the lock for a call that would otherwise answer BUSY. It has some patience: another thread may be inside only
   /// for an instant, to end a timer.
   @inline(__always)
-  func takeSoon() -> Bool { take() || takeLater() }
+  func takeFast() -> Bool { take() || takeSlow() }
 
   @inline(never)
-  private func takeLater() -> Bool {
-    var backoff = Backoff()
+  private func takeSlow() -> Bool {
+    var spinWait = SpinWait()
     var rounds = 0
     while !take() {
-      if rounds == Backoff.roundsWithoutSleep, holder.load(ordering: .relaxed) != Holder.query { return false }
-      rounds = min(rounds + 1, Backoff.roundsWithoutSleep)
-      backoff.pause()
+      if rounds == SpinWait.roundsWithoutSleep, holder.load(ordering: .relaxed) != Holder.query { return false }
+      rounds = min(rounds + 1, SpinWait.roundsWithoutSleep)
+      spinWait.pause()
     }
     return true
   }
@@ -47,7 +47,7 @@ struct PassLock: ~Copyable {
   /// Takes the lock for a pass that is wanted, and the wish with it. False if no pass is wanted, or one is under way, which
   /// will look again.
   func takeIfWanted() -> Bool {
-    var backoff = Backoff()
+    var spinWait = SpinWait()
     while passIsWanted {
       if take() {
         isWanted.store(false, ordering: .sequentiallyConsistent)
@@ -55,7 +55,7 @@ struct PassLock: ~Copyable {
       }
       if holder.load(ordering: .sequentiallyConsistent) == Holder.pass { return false }
       // A thread that only looks does no work for others.
-      backoff.pause()
+      spinWait.pause()
     }
     return false
   }

@@ -26,7 +26,7 @@ extension QueueControlBlock {
 extension TimerRef {
   /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
   /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
-  /// was published, so one of the two calls sees both (P13, Protocols.md).
+  /// was published, so one of the two calls sees both (P13).
   func followWallClock() {
     guard let word = beginWriting() else { return }
     let offset = control.wallOffset
@@ -36,7 +36,7 @@ extension TimerRef {
     }
     var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
     let now = control.now
-    if slot.flags.contains(.repeating), sideRecord.own.gridHasBegun, deadline > now,
+    if slot.flags.contains(.repeating), sideRecord.writerFields.gridHasBegun, deadline > now,
       before.saturatingSubtract(offset) >= slot.period
     {
       // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
@@ -50,7 +50,7 @@ extension TimerRef {
   }
 }
 
-/// Times of a timer on the wall clock. Such a timer is postponed in its record: the word's postponement is always 0. The
+/// Times of a timer on the wall clock. Such a timer is postponed in its cell: the word's postponement is always 0. The
 /// caller is the writer.
 extension TimerSlot {
   /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
@@ -64,7 +64,7 @@ extension TimerSlot {
   /// A tick moves the deadline on by that much: to the next time of the grid, or, with the policy *delay*, by a distance.
   func moveOnWallClock(by distance: Int64) {
     guard let sideRecord, ownWallOffset != nil else { return }
-    sideRecord.own.gridHasBegun = true
+    sideRecord.writerFields.gridHasBegun = true
     sideRecord.wallDeadline =
       flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
   }
@@ -77,12 +77,13 @@ extension TimerSlot {
       return true
     }
     guard let sideRecord = makeSideRecord() else { return false }
-    sideRecord.own.gridHasBegun = false
+    sideRecord.writerFields.gridHasBegun = false
     sideRecord.wallDeadline = max(time, SideRecordRef.followsNoWall + 1)
     return true
   }
 
-  /// When the timer is due that is due at `time` by its record: otherwise only if it follows the wall clock, with that offset.
+  /// When the timer is due that is due at `time` by its cell: otherwise only if it follows the wall clock, with that
+  /// offset.
   func dueTime(_ time: Int64, wallOffset: Int64) -> Int64 {
     guard ownWallOffset != nil, let sideRecord else { return time }
     return sideRecord.wallDeadline.saturatingSubtract(wallOffset)
@@ -94,7 +95,7 @@ extension QueueControlBlock {
   var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
 
   /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
-  /// last look, behind the next wake-up; so that load may be relaxed (P13b, Protocols.md).
+  /// last look, behind the next wake-up; so that load may be relaxed (P13b).
   @inline(__always)
   fileprivate func takeStep() {
     if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {

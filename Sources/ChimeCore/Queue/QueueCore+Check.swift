@@ -31,7 +31,7 @@ extension QueueCore {
       let due = slot.dueTime(word)
       // One that was held back for its writer comes a little later.
       let latest = wheel.latestTick(
-        due: control.isVirtual ? due : max(due, control.now.saturatingAdd(Patience.writer)), slot)
+        due: control.isVirtual ? due : max(due, control.now.saturatingAdd(Tunables.writer)), slot)
       if due == .max || position ?? .max <= latest || slot.wordInOrder != word || batch.contains(slot) { return }
       invariantFailure(
         position == nil ? "a running timer that no pass will find" : "a running timer that its pass will find too late",

@@ -54,16 +54,16 @@ extension QueueCore {
   /// Takes the id away and releases the timers. `nil` if the id is stale. Forked where a callback has forked and this is
   /// the child.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
-    guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
+    guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.clearID(id)
     else { return nil }
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
-    // own (P7b, Protocols.md).
-    core.closing.holdUp()
+    // own (P7b).
+    core.closing.enter()
     core.closing.begin()
     let isRunning = core.releaseTimers()
     if core.isAbandoned { return (core, .inChild) }
     core.closing.timersAreReleased()
-    _ = core.closing.letGo()
+    _ = core.closing.leave()
     if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
     } else {
@@ -73,12 +73,12 @@ extension QueueCore {
   }
 
   /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken
-  /// away (P8, Protocols.md). True if the handler of a timer runs.
+  /// away (P8). True if the handler of a timer runs.
   private func releaseTimers() -> Bool {
     var isRunning = false
     control.forEachSlot { slot in
       var word = slot.wordInOrder
-      while word.isFree, !slot.withdraw(word) { word = slot.wordInOrder }
+      while word.isFree, !slot.invalidate(word) { word = slot.wordInOrder }
       if word.isLive {
         if TimerRef(slot: slot, version: slot.version).release(withQueue: true) == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
@@ -106,14 +106,14 @@ extension QueueCore {
     if isClosed { return }
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes
-    // again (P7b, P7c, Protocols.md).
+    // again (P7b, P7c).
     control.nextWakeUp = .max
     if closing.isReleasing { return }
     endOutstandingRecords(frame)
     if isAbandoned { return }
     repeat {
       takeInbox()
-      disposeOfRetired(frame)
+      disposeRetired(frame)
       while !isAbandoned, let item = functions.next() { item.drop() }
       if isAbandoned { return }
     } while !control.inboxIsEmpty
@@ -130,7 +130,7 @@ extension QueueCore {
     isClosed = true
     wheel.close()
     records = Records()
-    if let room = batch.leaveRoom() { control.leaveRoom(room) }
+    if let scratch = batch.leaveScratch() { control.leaveScratch(scratch) }
     driver.close()
     handOver?.close()
     if control.isWall || control.isBoottime, !control.runsInCalls { WallClock.remove(id) }
@@ -154,7 +154,7 @@ extension QueueCore {
   /// What a pass does that is made for their sake.
   func disposeNow(_ frame: CurrentFrame) {
     takeInbox()
-    disposeOfRetired(frame)
+    disposeRetired(frame)
     if isAbandoned { return }
     if !batch.retired.isEmpty { driver.wake(self) }
     if closing.hasBegun { closeIfPossible(frame) }

@@ -13,10 +13,10 @@ extension SideRecordRef {
   /// limit. Gives how many missed ones that are, how many of those are of the grid, and whether the limit has been reached:
   /// what was carried counts first. The caller is the writer.
   fileprivate func countDueTimes(missed onGrid: UInt64) -> (missed: UInt64, onGrid: UInt64, isLast: Bool) {
-    let carried = own.carriedMissed
+    let carried = writerFields.carriedMissed
     var all = onGrid &+ carried
     var isLast = false
-    own.carriedMissed = 0
+    writerFields.carriedMissed = 0
     if tickLimit > 0 {
       let left = tickLimit - dueCount
       isLast = all >= left - 1
@@ -34,33 +34,33 @@ extension QueueCore {
   /// - Parameters:
   ///   - version: of the slot, when it was given its turn; `nil` for any.
   ///   - now: just read.
-  func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, at now: Int64, _ frame: CurrentFrame) {
+  func deliver(_ slot: TimerSlot, _ kind: DeliveryKind, of version: UInt32?, at now: Int64, _ frame: CurrentFrame) {
     var tick = StartedTick(slot)
-    tick.record.actual = now
-    guard begin(&tick, turn, of: version, frame), let function = tick.function else { return }
-    end(tick, returned: function(tick.record), frame)
+    tick.value.actual = now
+    guard begin(&tick, kind, of: version, frame), let function = tick.function else { return }
+    end(tick, returned: function(tick.value), frame)
   }
 
   /// Starts the callback. True: the caller calls `tick.function`, then `end`.
   ///
   /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
-  /// record is being written, or at `beginRare`, afterwards.
+  /// cell is being written, or at `beginRare`, afterwards.
   @inline(__always)
   private func begin(
-    _ tick: inout StartedTick, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame
+    _ tick: inout StartedTick, _ kind: DeliveryKind, of version: UInt32?, _ frame: CurrentFrame
   ) -> Bool {
     let slot = tick.slot
     // Busy from here on. Any earlier handler ended before.
-    guard claim(&tick, turn) else { return false }
+    guard claim(&tick, kind) else { return false }
     if tick.word.hasWriter {
-      if !moveOnInTime(&tick), !decide(&tick, turn, of: version, frame) { return false }
-      tick.word = tick.word.over(slot.endWriting(tick.word)).clearing(TimerWord.writerBit)
+      if !moveOnInTime(&tick), !decide(&tick, kind, of: version, frame) { return false }
+      tick.word = tick.word.merging(foreignFlagsOf: slot.endWriting(tick.word)).clearing(TimerWord.writerBit)
     } else {
       describe(&tick)
       if slot.hasSideRecord { addNamed(&tick) }
     }
-    if tick.record.kind <= TickKind.fired.rawValue {
-      counters.count(late: tick.record.actual.saturatingSubtract(tick.record.scheduled), isAlone: handOver == nil)
+    if tick.value.kind <= TickKind.fired.rawValue {
+      counters.count(late: tick.value.actual.saturatingSubtract(tick.value.scheduled), isAlone: handOver == nil)
     }
     if handOver == nil { delivered &+= 1 }
     if tick.isRare || control.isWall || Trace.isOn || records.areTaken { return beginRare(&tick, frame) }
@@ -69,25 +69,24 @@ extension QueueCore {
   }
 
   /// Claims the timer for the callback that is due, if there is one, by one swap, which makes it busy. A one-shot without a
-  /// side record finishes with that swap, and its record stays. Of any other timer this thread is the writer then (P4,
-  /// Protocols.md).
+  /// side record finishes with that swap, and its cell stays. Of any other timer this thread is the writer then (P4).
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
   @inline(__always)
-  private func claim(_ tick: inout StartedTick, _ turn: Turn) -> Bool {
-    let (slot, now) = (tick.slot, tick.record.actual)
+  private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Bool {
+    let (slot, now) = (tick.slot, tick.value.actual)
     var word = slot.word
     while true {
       let due = slot.dueTime(word)
       let isUsual =
         word.isRunningAlone && !word.hasPendingCallback
-        && turn == .due && due <= now && due != .max && !closing.hasBegun
-      if !isUsual, !mayClaim(slot, &word, turn, now) { return false }
+        && kind == .due && due <= now && due != .max && !closing.hasBegun
+      if !isUsual, !mayClaim(slot, &word, kind, now) { return false }
       let finishes = isUsual && slot.flags.isDisjoint(with: [.repeating, .hasSideRecord])
       tick.word = finishes ? word.withLastTick.setting(TimerWord.busyBit) : word.beingWritten.setting(TimerWord.busyBit)
       if slot.claim(word, tick.word) {
-        tick.record.scheduled = due
+        tick.value.scheduled = due
         return true
       }
       word = slot.word
@@ -96,16 +95,16 @@ extension QueueCore {
 
   /// Whether a timer that is not just due has a callback to be claimed; the word is what to swap.
   @inline(never)
-  private func mayClaim(_ slot: TimerSlot, _ word: inout TimerWord, _ turn: Turn, _ now: Int64) -> Bool {
-    var backoff = Backoff()
+  private func mayClaim(_ slot: TimerSlot, _ word: inout TimerWord, _ kind: DeliveryKind, _ now: Int64) -> Bool {
+    var spinWait = SpinWait()
     while true {
       let isOver = !word.isLive || closing.hasBegun
       if word.hasWriter, !isOver {
         // It may rely on the position taken away for this visit, and not send the slot: so it is waited for, even on a
-        // busy timer, or the timer gets another turn (P2, P2c, Protocols.md).
+        // busy timer, or the timer gets another turn (P2, P2c).
         if handOver != nil || control.isVirtual {
-          backoff.pause()
-        } else if !backoff.spin() {
+          spinWait.pause()
+        } else if !spinWait.spin() {
           holdBack(slot, at: now)
           return false
         }
@@ -119,8 +118,8 @@ extension QueueCore {
       }
       if word.hasPendingCallback { return true }
       let due = slot.dueTime(word)
-      if word.isRunning, turn == .due, due <= now, due != .max { return true }
-      if word.isRunning, turn == .due { sendOn(slot, word) }
+      if word.isRunning, kind == .due, due <= now, due != .max { return true }
+      if word.isRunning, kind == .due { sendOn(slot, word) }
       return false
     }
   }
@@ -134,10 +133,10 @@ extension QueueCore {
     let due = slot.dueTime(word)
     let (period, sequence) = (slot.period, slot.sequence &+ 1)
     guard !word.hasPendingCallback, slot.flags.isDisjoint(with: .delayPolicy), slot.flags.contains(.repeating),
-      UInt64(bitPattern: tick.record.actual &- due) < UInt64(bitPattern: period), sequence != 0,
+      UInt64(bitPattern: tick.value.actual &- due) < UInt64(bitPattern: period), sequence != 0,
       slot.sideRecord?.changesNoTick ?? true
     else { return false }
-    tick.record.scheduled = due
+    tick.value.scheduled = due
     tick.word = slot.store(due: due.saturatingAdd(period), word)
     slot.sequence = sequence
     describe(&tick)
@@ -149,36 +148,36 @@ extension QueueCore {
   private func describe(_ tick: inout StartedTick) {
     let slot = tick.slot
     tick.function = slot.handler
-    tick.record.timer = TimerRef(slot: slot, version: slot.version).id
-    tick.record.generation = slot.generation(tick.word)
-    tick.record.sequence = slot.wholeSequence(tick.word)
-    tick.record.missed = 0
-    tick.record.context = slot.context
-    tick.record.target = .none
-    tick.record.kind = TickKind.due.rawValue
+    tick.value.timer = TimerRef(slot: slot, version: slot.version).id
+    tick.value.generation = slot.generation(tick.word)
+    tick.value.sequence = slot.wholeSequence(tick.word)
+    tick.value.missed = 0
+    tick.value.context = slot.context
+    tick.value.target = .none
+    tick.value.kind = TickKind.due.rawValue
   }
 
   /// `begin` for whatever else has been claimed: false if no callback comes.
   @inline(never)
   private func decide(
-    _ tick: inout StartedTick, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame
+    _ tick: inout StartedTick, _ kind: DeliveryKind, of version: UInt32?, _ frame: CurrentFrame
   ) -> Bool {
     let slot = tick.slot
     let target = slot.sideRecord?.target
-    let isHeld = target?.hold() == true
+    let isHeld = target?.retain() == true
     let targetIsGone = target != nil && !isHeld
     let timer = TimerRef(slot: slot, version: slot.version)
     var word = tick.word
     tick.isRare = true
-    unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.own.target : nil, nil)
+    unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.writerFields.target : nil, nil)
     tick.delay = nil
     tick.wallOffset = slot.ownWallOffset
     let isTurn = version == nil || version == timer.version
     guard isTurn,
-      let delivery = decide(slot, turn, &word, tick.record.actual, callbacksOnly: targetIsGone)
+      let delivery = decide(slot, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
     else {
       // The callback that is due has another turn, or the target is gone.
-      tick.word = word.over(slot.endWriting(word)).clearing(TimerWord.writerBit)
+      tick.word = word.merging(foreignFlagsOf: slot.endWriting(word)).clearing(TimerWord.writerBit)
       frame.slot = slot.index
       end(tick, frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
@@ -187,18 +186,18 @@ extension QueueCore {
     tick.word = word
     describe(&tick)
     tick.function = delivery.function
-    tick.record.kind = delivery.kind.rawValue
-    tick.record.scheduled = delivery.scheduled
-    tick.record.missed = delivery.missed
-    if isHeld, let target { tick.record.target = target.object }
+    tick.value.kind = delivery.kind.rawValue
+    tick.value.scheduled = delivery.scheduled
+    tick.value.missed = delivery.missed
+    if isHeld, let target { tick.value.target = target.object }
     if delivery.kind.rawValue <= TickKind.fired.rawValue {
-      unsafe tick.named = slot.sideRecord?.own.named
+      unsafe tick.named = slot.sideRecord?.writerFields.named
     } else {
-      tick.record.sequence = 0
+      tick.value.sequence = 0
     }
     // With records it is known when one was taken, not when the host is done with it.
     if delivery.kind == .due, word.isRunning, slot.flags.contains(.delayPolicy), !records.areTaken {
-      tick.delay = (tick.record.generation, slot.dueTime(word))
+      tick.delay = (tick.value.generation, slot.dueTime(word))
     }
     return true
   }
@@ -209,7 +208,7 @@ extension QueueCore {
     let timer = TimerRef(slot: tick.slot, version: tick.slot.version)
     guard let word = timer.beginWriting() else { return }
     tick.isRare = true
-    unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.own.named)
+    unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.writerFields.named)
     tick.delay = nil
     tick.wallOffset = nil
     timer.abandonWriting(word)
@@ -223,25 +222,25 @@ extension QueueCore {
       // Both use the offset that the deadline followed, so that a tick during a step of the wall clock does not look
       // early.
       let offset = (tick.isRare ? tick.wallOffset : nil) ?? control.wallOffset
-      tick.record.scheduled = control.wallTime(tick.record.scheduled, offset: offset)
-      tick.record.actual = control.wallTime(tick.record.actual, offset: offset)
+      tick.value.scheduled = control.wallTime(tick.value.scheduled, offset: offset)
+      tick.value.actual = control.wallTime(tick.value.actual, offset: offset)
     }
-    if tick.record.missed > 0 { counters.count(missed: tick.record.missed) }
+    if tick.value.missed > 0 { counters.count(missed: tick.value.missed) }
     // The trace may ask for the callback's end.
     frame.slot = slot.index
-    let finishes = tick.word.isFinished && tick.record.kind == TickKind.due.rawValue
+    let finishes = tick.word.isFinished && tick.value.kind == TickKind.due.rawValue
     if finishes, !Trace.note(.finished, TimerRef(slot: slot, version: slot.version)) { return false }
     if records.areTaken {
       frame.slot = nil
-      records.append(tick.record)
+      records.append(tick.value)
       records.keep(tick)
       // It is busy, but when it is due again the host must come and end this tick.
       wheel.place(slot, slot.word)
       return false
     }
-    guard Trace.noteCall(tick.record) else { return false }
+    guard Trace.noteCall(tick.value) else { return false }
     guard tick.isRare, let named = unsafe tick.named, let function = tick.function else { return true }
-    let returned = unsafe named.takeUnretainedValue().call(tick.record, after: function)
+    let returned = unsafe named.takeUnretainedValue().call(tick.value, after: function)
     end(tick, returned: returned, frame)
     return false
   }
@@ -253,7 +252,7 @@ extension QueueCore {
     } else {
       slot.link(into: control)
       // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
-      // need an earlier wake-up than the present one (P1d, Protocols.md).
+      // need an earlier wake-up than the present one (P1d).
       let word = slot.wordInOrder
       if word.isReleased { control.wakeToDispose() }
       if word.hasPendingCallback || word.isRunning {
@@ -273,50 +272,50 @@ extension QueueCore {
   /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
   /// - Parameter callbacksOnly: the target is gone, and nothing but registration and cancel callbacks may come.
   private func decide(
-    _ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
+    _ slot: TimerSlot, _ kind: DeliveryKind, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
     let deadline = slot.dueTime(word)
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = word.withPendingCallback(of: slot) }
     if let sideRecord = slot.sideRecord {
-      if sideRecord.own.pendingCallbacks > 0 {
-        if isDue { keepTurn(turn) }
+      if sideRecord.writerFields.pendingCallbacks > 0 {
+        if isDue { keepTurn(kind) }
         return popCallback(sideRecord, now)
       }
       if callbacksOnly {
-        sideRecord.own.firePending = false
+        sideRecord.writerFields.firePending = false
         return nil
       }
-      if turn == .callback { return nil }
-      if sideRecord.own.firePending, turn == .fired || !isDue || sideRecord.own.fireTime < deadline {
-        sideRecord.own.firePending = false
-        if isDue { keepTurn(turn) }
+      if kind == .callback { return nil }
+      if sideRecord.writerFields.firePending, kind == .fired || !isDue || sideRecord.writerFields.fireTime < deadline {
+        sideRecord.writerFields.firePending = false
+        if isDue { keepTurn(kind) }
         slot.countTick()
         return unsafe Delivery(
-          function: slot.handler.unsafelyUnwrapped, kind: .fired, scheduled: min(sideRecord.own.fireTime, now))
+          function: slot.handler.unsafelyUnwrapped, kind: .fired, scheduled: min(sideRecord.writerFields.fireTime, now))
       }
     }
-    guard isDue, turn == .due else { return nil }
+    guard isDue, kind == .due else { return nil }
     let tick = moveOn(slot, &word, deadline, now)
     if tick.isLast { word = word.withLastTick } else { slot.countTick() }
     return unsafe Delivery(
       function: slot.handler.unsafelyUnwrapped, kind: .due, missed: tick.missed, scheduled: tick.scheduled)
   }
 
-  /// A tick that is due keeps its turn where another callback of its timer comes first. (On a concurrent queue its runner
+  /// A tick that is due keeps its turn where another callback of its timer comes first. (On a concurrent queue its worker
   /// sees to that.)
-  private func keepTurn(_ turn: Turn) {
-    if turn == .due, handOver == nil { batch.repeatTurn() }
+  private func keepTurn(_ kind: DeliveryKind) {
+    if kind == .due, handOver == nil { batch.repeatTurn() }
   }
 
   /// Takes the next registration or cancel callback.
   private func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
-    let own = sideRecord.own
+    let fields = sideRecord.writerFields
     // With both handlers they alternate; with one handler there is only its kind.
-    let isArmed = own.cancelHandler == nil || own.registrationHandler != nil && own.nextIsArmed
-    sideRecord.own.pendingCallbacks -= 1
-    sideRecord.own.nextIsArmed = !isArmed
-    guard let function = isArmed ? own.registrationHandler : own.cancelHandler else { return nil }
+    let isArmed = fields.cancelHandler == nil || fields.registrationHandler != nil && fields.nextIsArmed
+    sideRecord.writerFields.pendingCallbacks -= 1
+    sideRecord.writerFields.nextIsArmed = !isArmed
+    guard let function = isArmed ? fields.registrationHandler : fields.cancelHandler else { return nil }
     return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
   }
 
@@ -354,7 +353,7 @@ extension QueueCore {
     _ slot: TimerSlot, _ sideRecord: SideRecordRef, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
   ) -> DueTick {
     let (period, jitter) = (slot.period, sideRecord.jitter)
-    let start = deadline.saturatingSubtract(sideRecord.own.randomPart)
+    let start = deadline.saturatingSubtract(sideRecord.writerFields.randomPart)
     let isDelay = slot.flags.contains(.delayPolicy)
     // How many times of the grid have passed since the one that the deadline belongs to, and of these are due.
     let passed = isDelay ? 0 : UInt64(bitPattern: now &- start) / UInt64(period)
@@ -376,7 +375,7 @@ extension QueueCore {
     if !isLast {
       let part = onGrid < passed ? latest : nil
       let next = part ?? control.randomPart(upTo: jitter)
-      sideRecord.own.randomPart = next
+      sideRecord.writerFields.randomPart = next
       let time = isDelay ? now : start.saturatingAdd(onGrid, times: period)
       word = slot.move(from: deadline, to: time.saturatingAdd(period).saturatingAdd(next), word)
     }
@@ -396,7 +395,7 @@ extension QueueCore {
       if !returned { _ = timer.cancel() }
       if !Trace.note(.returned, timer) || isAbandoned { return }
     }
-    if tick.isRare, !letGo(tick) { return }
+    if tick.isRare, !releaseTarget(tick) { return }
     frame.slot = nil
     let (old, new) = slot.endCallback(tick.word)
     if old.isWaited, !tellWaiters(slot, new) { return }
@@ -404,10 +403,10 @@ extension QueueCore {
     if new.isFree {
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
       slot.endSideRecord()
-      control.giveBack(slot, frame.thread)
+      control.free(slot, frame.thread)
     } else if new.isReleased {
       if old.isLive, control.isLimited { control.noteReleased() }
-      handOver == nil ? batch.retired.append(slot.index) : disposeSoon(of: slot, frame)
+      handOver == nil ? batch.retired.append(slot.index) : disposeOrRetire(of: slot, frame)
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }
@@ -418,9 +417,9 @@ extension QueueCore {
 
   /// False in a child that a destructor has forked.
   @inline(never)
-  private func letGo(_ tick: StartedTick) -> Bool {
+  private func releaseTarget(_ tick: StartedTick) -> Bool {
     // Still busy: a thread that waits for the timer's end waits for the destructor, too.
-    unsafe tick.target?.takeUnretainedValue().letGo()
+    unsafe tick.target?.takeUnretainedValue().release()
     if isAbandoned { return false }
     if let delay = tick.delay { countFromEnd(tick.slot, delay.generation, delay.provisional) }
     return true
@@ -447,7 +446,7 @@ extension QueueCore {
       return
     }
     // With jitter the random part stays that of the provisional time.
-    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(slot.sideRecord?.own.randomPart ?? 0)
+    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(slot.sideRecord?.writerFields.randomPart ?? 0)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
@@ -455,8 +454,8 @@ extension QueueCore {
 
   /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
   /// pass does it.
-  func disposeSoon(of slot: TimerSlot, _ frame: CurrentFrame) {
-    closing.isReleasing ? slot.leaveToPass(control) : dispose(of: slot, frame)
+  func disposeOrRetire(of slot: TimerSlot, _ frame: CurrentFrame) {
+    closing.isReleasing ? slot.retire(control) : dispose(of: slot, frame)
   }
 
   /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
@@ -466,19 +465,19 @@ extension QueueCore {
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
       while let delivery = nextLastCallback(sideRecord) {
-        let held = sideRecord.target?.hold() == true ? sideRecord.target : nil
+        let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
         let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
         guard Trace.noteCall(record) else { return }
         delivery.function(record)
         if isAbandoned { return }
         guard Trace.note(.returned, TimerRef(slot: slot, version: slot.version)) else { return }
-        held?.letGo()
+        held?.release()
         if isAbandoned { return }
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       sideRecord.named?.close()
       if isAbandoned { return }
-      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }
+      if let finalizer = sideRecord.writerFields.finalizer { finalizer(slot.context) }
       if isAbandoned { return }
       frame.slot = nil
     }
@@ -486,15 +485,15 @@ extension QueueCore {
   }
 
   func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
-    while sideRecord.own.pendingCallbacks > 0 {
+    while sideRecord.writerFields.pendingCallbacks > 0 {
       if let delivery = popCallback(sideRecord, control.now) { return delivery }
     }
     return nil
   }
 
-  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> TickRecord {
+  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
     let now = control.wallTime(control.now)
-    return TickRecord(
+    return CoreTick(
       timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),
       sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
   }
@@ -502,7 +501,7 @@ extension QueueCore {
 
 /// A callback that has started, or is about to, and has not ended.
 @safe struct StartedTick {
-  var record = TickRecord(
+  var value = CoreTick(
     timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: 0, actual: 0, context: .none, target: .none,
     kind: TickKind.due.rawValue)
   var function: TickFunction?

@@ -27,12 +27,11 @@ extension QueueCore {
     }
     let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
-      // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
-      // Protocols.md).
-      core.closing.holdUp()
+      // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b).
+      core.closing.enter()
       guard core.functions.isOpen else {
         // The closing pass may have seen the count and waits until it is gone.
-        _ = core.closing.letGo()
+        _ = core.closing.leave()
         core.control.wake()
         return unknown(id)
       }
@@ -46,9 +45,9 @@ extension QueueCore {
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
   func runHandedOver(_ item: QueuedFunction) {
-    ThreadState.inside(control) { _ in asHost { closing.hasBegun ? item.drop() : item.run() } }
+    ThreadState.inside(control) { _ in withHooks { closing.hasBegun ? item.drop() : item.run() } }
     if isAbandoned { return }
-    if closing.letGo() { control.wake() }
+    if closing.leave() { control.wake() }
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.

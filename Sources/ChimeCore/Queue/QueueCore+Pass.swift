@@ -7,7 +7,7 @@ extension QueueCore {
   package func pass() {
     asPass(onDriver: true) { frame in
       control.nextWakeUp = QueueControlBlock.awake
-      runSlice(Limit(end: control.now.saturatingAdd(Patience.slice), count: 256), frame)
+      runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), frame)
       if !isAbandoned { afterSlice(frame) }
     }
   }
@@ -54,11 +54,11 @@ extension QueueCore {
     }
     deliverBatch(limit, since: before, frame)
     if isAbandoned { return }
-    if !batch.retired.isEmpty { disposeOfRetired(frame) }
+    if !batch.retired.isEmpty { disposeRetired(frame) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
-  /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Protocols.md).
+  /// pusher pushes first and reads the time afterwards: store buffering (P1).
   private func armNextWakeUp() {
     // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
     // more pass.
@@ -98,7 +98,7 @@ extension QueueCore {
       if slot.deadline < earliestAdmitted, word.isRunning || word.state == .cancelled || !word.isLive {
         earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot))
       }
-      if control.hasRoom { takeRoom() }
+      if control.hasScratch { takeScratch() }
       admit(slot, word)
     }
   }
@@ -119,7 +119,7 @@ extension QueueCore {
         enqueueDelivery(slot)
       } else if !word.isReleased {
         batch.addPendingCallback(of: slot)
-      } else if slot.own() {
+      } else if slot.tryAcquireReleased() {
         batch.retired.append(slot.index)
       }
     }
@@ -131,30 +131,30 @@ extension QueueCore {
     while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
       var version: UInt32?
-      if item.turn != .due {
+      if item.kind != .due {
         _ = slot.clear(TimerWord.enqueuedBit)
         version = slot.turnVersion
-      } else if item.startOrder != slot.startOrder {
+      } else if item.activationSequence != slot.activationSequence {
         // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
-        // wheel has taken away, and not sent it: so it is placed (P2b, Protocols.md).
+        // wheel has taken away, and not sent it: so it is placed (P2b).
         placeAnew(slot)
         continue
       }
       if handOver == nil {
         let now = control.now
         let before = invariantsAreChecked ? (slot.wordInOrder.generation, slot.sequence) : nil
-        deliver(slot, item.turn, of: version, at: now, frame)
+        deliver(slot, item.kind, of: version, at: now, frame)
         if isAbandoned { return }
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
         if now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
-        // (P4d, Protocols.md.)
+        // (P4d.)
         batch.others.append(item.slot)
       }
     }
     if let handOver, !batch.others.isEmpty {
       // Counted until the hooks have ended, which come after the timers' own ends.
-      closing.holdUp(batch.others.count)
+      closing.enter(batch.others.count)
       handOver.add(batch.others)
       batch.others.removeAll()
     }
@@ -164,13 +164,13 @@ extension QueueCore {
   /// Places a timer that has lost its position, behind any writer.
   @inline(never)
   private func placeAnew(_ slot: TimerSlot) {
-    var backoff = Backoff()
+    var spinWait = SpinWait()
     while true {
       let word = slot.wordInOrder
       if !word.hasWriter || !word.isLive { return wheel.place(slot, word) }
       if control.isVirtual {
-        backoff.pause()
-      } else if !backoff.spin() {
+        spinWait.pause()
+      } else if !spinWait.spin() {
         return holdBack(slot, at: control.now)
       }
     }
@@ -182,34 +182,34 @@ extension QueueCore {
   @inline(never)
   func holdBack(_ slot: TimerSlot, at now: Int64) {
     batch.heldBack = slot.index
-    wheel.holdBack(slot, until: now.saturatingAdd(Patience.writer))
+    wheel.holdBack(slot, until: now.saturatingAdd(Tunables.writer))
   }
 
   // MARK: Concurrent queues
 
-  /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d, Protocols.md).
+  /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d).
   private func enqueueDelivery(_ slot: TimerSlot) {
     guard slot.set(TimerWord.enqueuedBit) else { return }
     // Counted until the hooks have ended, which come after the timer's own end.
-    closing.holdUp()
+    closing.enter()
     handOver?.add(slot)
   }
 
-  /// What a runner does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
+  /// What a worker does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
   /// - Returns: how many it has delivered; `most` when time was up.
   @inline(never)
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
     guard var slot = next() else { return 0 }
     var count = 0
     var isOver = false
-    let timeOfEnd = control.now.saturatingAdd(Patience.slice)
+    let timeOfEnd = control.now.saturatingAdd(Tunables.slice)
     ThreadState.inside(control) { frame in
-      asHost {
+      withHooks {
         while true {
           count += 1
           let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
-            if slot.own() { disposeSoon(of: slot, frame) }
+            if slot.tryAcquireReleased() { disposeOrRetire(of: slot, frame) }
           } else {
             let now = control.now
             if word.hasPendingCallback { deliverCallbacks(of: slot, word, at: now, frame) }
@@ -223,16 +223,17 @@ extension QueueCore {
       }
     }
     if isAbandoned { return count }
-    if closing.letGo(count) { control.wake() }
+    if closing.leave(count) { control.wake() }
     return isOver ? most : count
   }
 
   /// Delivers the callbacks that come before a due tick, which would otherwise lose its turn to later ones.
   @inline(never)
   private func deliverCallbacks(of slot: TimerSlot, _ word: TimerWord, at now: Int64, _ frame: CurrentFrame) {
-    let (due, startOrder) = (slot.dueTime(word), slot.startOrder)
+    let (due, activationSequence) = (slot.dueTime(word), slot.activationSequence)
     var left = 64
-    while left > 0, !isAbandoned, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, startOrder, at: now) {
+    while left > 0, !isAbandoned, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now)
+    {
       left -= 1
       deliver(slot, .due, of: nil, at: now, frame)
     }
@@ -240,7 +241,7 @@ extension QueueCore {
 
   // MARK: Ends of slots
 
-  func disposeOfRetired(_ frame: CurrentFrame) {
+  func disposeRetired(_ frame: CurrentFrame) {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
@@ -277,7 +278,7 @@ extension QueueCore {
 
   /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks. The thread
   /// can be cancelled if the host's can. Whatever forks, nothing more is called in the child.
-  func asHost(_ body: () -> Void) {
+  func withHooks(_ body: () -> Void) {
     func betweenHooks() {
       guard let hooks else { return body() }
       hooks.enter?(hooks.context)
@@ -292,9 +293,9 @@ extension QueueCore {
 
   /// Takes the room that was made for more slots. The caller holds the pass lock.
   @inline(never)
-  func takeRoom() {
-    guard let room = control.takeRoom() else { return }
-    if let handOver { handOver.move(to: room.deliveries) } else { records.outstanding.move(to: room.deliveries) }
-    batch.move(to: room)
+  func takeScratch() {
+    guard let scratch = control.takeScratch() else { return }
+    if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.deliveries) }
+    batch.move(to: scratch)
   }
 }

@@ -92,7 +92,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     while !isAbandoned, passLock.takeIfWanted() {
       if !isClosed {
         // The hooks are callbacks of the queue, too.
-        ThreadState.inside(control) { frame in onDriver ? asHost { body(frame) } : body(frame) }
+        ThreadState.inside(control) { frame in onDriver ? withHooks { body(frame) } : body(frame) }
         if !isAbandoned { announceEnd() }
       }
       passLock.release()
@@ -111,7 +111,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   @inline(__always)
   func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
-    guard passLock.takeSoon() else { return QueueControlBlock.isBusy(id) }
+    guard passLock.takeFast() else { return QueueControlBlock.isBusy(id) }
     if isClosed {
       passLock.release()
       return .queueHasEnded

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The counters of a working queue: written by whoever runs its callbacks, read by anybody (P17, Protocols.md).
+/// The counters of a working queue: written by whoever runs its callbacks, read by anybody (P17).
 @safe package struct QueueCounters: ~Copyable, @unchecked Sendable {
   /// Bucket 0 of the lateness counts ticks late by less than 1,024 ns, bucket 1 less than 2,048 ns, and so on,
   /// doubling; the last one counts all others.

@@ -14,12 +14,12 @@
 
   var isFull: Bool { count >= capacity }
 
-  mutating func append(_ record: TickRecord) {
+  mutating func append(_ record: CoreTick) {
     // SAFETY: nothing is delivered beyond the limit of the slice, which is the capacity.
     if isFull { invariantFailure("a record more than there is room for", Int64(capacity)) }
     let element = unsafe base + count * stride
-    let size = MemoryLayout<TickRecord>.size
-    unsafe element.storeBytes(of: record, as: TickRecord.self)
+    let size = MemoryLayout<CoreTick>.size
+    unsafe element.storeBytes(of: record, as: CoreTick.self)
     if stride > size { unsafe (element + size).initializeMemory(as: UInt8.self, repeating: 0, count: stride - size) }
     count += 1
   }

@@ -4,7 +4,7 @@ struct Records {
   /// Where they go, inside `takeTicks`; nil outside.
   var buffer: RecordBuffer?
   /// Slots whose ticks were taken and have not ended: twice the index, and 1 more where the tick holds its target. In the
-  /// `PassRoom`, since a tick needs no memory (promise 19).
+  /// `PassScratch`, since a tick needs no memory (promise 19).
   var outstanding = PassList<UInt32>()
   /// Some of them have to be ended soon, by another `takeTicks`.
   var endIsWanted = false
@@ -13,11 +13,11 @@ struct Records {
   var areTaken: Bool { buffer != nil }
   var isFull: Bool { buffer?.isFull ?? true }
 
-  mutating func append(_ record: TickRecord) { buffer?.append(record) }
+  mutating func append(_ record: CoreTick) { buffer?.append(record) }
 
   mutating func append(_ function: QueuedFunction, at time: Int64) {
     append(
-      TickRecord(
+      CoreTick(
         timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: time, actual: time, context: function.context,
         target: .none, kind: TickKind.function.rawValue))
   }
@@ -34,14 +34,14 @@ struct Records {
 extension QueueCore {
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
-    // On a concurrent queue the runners look at them.
+    // On a concurrent queue the workers look at them.
     if !givesRecords { return }
     records.endIsWanted = false
     for i in records.outstanding.indices {
       var tick = StartedTick(Slab.slot(records.outstanding[i] >> 1))
       tick.word = tick.slot.word
       tick.isRare = records.outstanding[i] & 1 != 0
-      if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.own.target }
+      if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.writerFields.target }
       end(tick, frame)
       if isAbandoned { return }
     }
@@ -50,12 +50,14 @@ extension QueueCore {
 
   /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
   func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
-    while let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.finalizer != nil {
+    while let sideRecord = slot.sideRecord,
+      sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.finalizer != nil
+    {
       if records.isFull { return false }
       if let delivery = nextLastCallback(sideRecord) {
         records.append(lastRecord(of: slot, delivery.kind, .none))
       } else {
-        sideRecord.own.finalizer = nil
+        sideRecord.writerFields.finalizer = nil
         records.append(lastRecord(of: slot, .finalize, .none))
       }
       delivered += 1

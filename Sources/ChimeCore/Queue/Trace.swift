@@ -21,7 +21,7 @@ package enum Trace: ProcessState {
     case returned = 27
   }
 
-  /// A hint; the function lies behind the lock (P16, Protocols.md).
+  /// A hint; the function lies behind the lock (P16).
   private static let flag = Atomic<Bool>(false)
   @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
   private struct Target {
@@ -45,7 +45,7 @@ package enum Trace: ProcessState {
 
   /// What `TraceFile` writes down.
   struct File {
-    let put: (TickRecord) -> Void
+    let put: (CoreTick) -> Void
     let putQueue: (QueueControlBlock) -> Void
   }
 
@@ -90,7 +90,7 @@ package enum Trace: ProcessState {
 
   /// A callback is about to be called.
   @inline(__always)
-  static func noteCall(_ tick: TickRecord) -> Bool {
+  static func noteCall(_ tick: CoreTick) -> Bool {
     isOn ? report(tick) : true
   }
 
@@ -98,14 +98,14 @@ package enum Trace: ProcessState {
   private static func report(_ event: Event, _ timer: TimerRef) -> Bool {
     let control = timer.control
     return report(
-      TickRecord(
+      CoreTick(
         timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
         scheduled: timer.nextDeadline ?? .max, actual: control.wallTime(control.now), context: .none, target: .none,
         kind: event.rawValue))
   }
 
   @inline(never)
-  private static func report(_ record: TickRecord) -> Bool {
+  private static func report(_ record: CoreTick) -> Bool {
     // What a child still does before it is reinitialised, such as return from a handler, is not reported: another
     // thread of the parent's may have held the lock.
     if Fork.isChild { return true }

@@ -40,7 +40,7 @@ package enum WallClock: ProcessState {
   /// the queue waits by has not. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func add(_ queue: UInt64) -> Status {
     watched.withLock { watch in
-      guard watch.queues.makesRoom() else { return Memory.refusal }
+      guard watch.queues.reserve() else { return Memory.refusal }
       let status = watch.file >= 0 ? .ok : begin(&watch)
       if status == .ok { watch.queues.append(queue) }
       return status

@@ -1,6 +1,6 @@
 internal import CPlatform
 
-/// A handler: a C function that takes the address of a `TickRecord` and the context.
+/// A handler: a C function that takes the address of a `CoreTick` and the context.
 @frozen @safe package struct TickFunction: Sendable {
   package typealias Function = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Void
 
@@ -14,10 +14,10 @@ internal import CPlatform
 
   /// Calls the handler; false if that has not returned, because it has ended its thread (see `ThreadEnd`).
   @discardableResult
-  package func callAsFunction(_ tick: TickRecord) -> Bool { self(tick, tick.context) }
+  package func callAsFunction(_ tick: CoreTick) -> Bool { self(tick, tick.context) }
 
   @discardableResult
-  func callAsFunction(_ tick: TickRecord, _ context: Context) -> Bool {
+  func callAsFunction(_ tick: CoreTick, _ context: Context) -> Bool {
     ThreadEnd.passGate()
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in
     // what C says of null pointers, not in how they are called.
@@ -64,7 +64,7 @@ package final class OwnedContext: @unchecked Sendable {
   }
 
   /// It was not accepted after all and stays the caller's.
-  package func giveBack() { finalizer = nil }
+  package func disown() { finalizer = nil }
 
   deinit { if Fork.epoch == epoch { finalizer?(context) } }
 }

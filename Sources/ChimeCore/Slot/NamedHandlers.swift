@@ -74,14 +74,14 @@ final class NamedHandlers: Sendable {
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
   /// if one of them has ended its thread; those after it are not called, and none is in a child that one has forked.
-  func call(_ tick: TickRecord, after own: TickFunction) -> Bool {
+  func call(_ tick: CoreTick, after own: TickFunction) -> Bool {
     let entries = state.withLock { $0.entries }
     let epoch = Fork.epoch
     return own(tick) && entries.allSatisfy { Fork.epoch != epoch || call($0, tick) }
   }
 
   /// Calls a handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
-  private func call(_ entry: Entry, _ tick: TickRecord) -> Bool {
+  private func call(_ entry: Entry, _ tick: CoreTick) -> Bool {
     let starts = state.withLock { _ in
       entry.isCalled = !entry.isRemoved
       return entry.isCalled

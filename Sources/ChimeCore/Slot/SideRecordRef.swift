@@ -14,12 +14,12 @@ import Synchronization
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
   static func allocate(fromReserve: Bool) -> SideRecordRef? {
-    let bytes = ownOffset + MemoryLayout<TimerSideRecord.Own>.size
+    let bytes = ownOffset + MemoryLayout<TimerSideRecord.WriterFields>.size
     guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     let sideRecord = unsafe SideRecordRef(typed)
-    unsafe sideRecord.ownPointer.initialize(to: TimerSideRecord.Own())
+    unsafe sideRecord.ownPointer.initialize(to: TimerSideRecord.WriterFields())
     return sideRecord
   }
 
@@ -28,22 +28,22 @@ import Synchronization
   private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
   @inline(__always)
-  private var ownPointer: UnsafeMutablePointer<TimerSideRecord.Own> {
+  private var ownPointer: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
     // SAFETY: `allocate` has put it there.
     unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
-      .assumingMemoryBound(to: TimerSideRecord.Own.self)
+      .assumingMemoryBound(to: TimerSideRecord.WriterFields.self)
   }
 
   /// What is the writer's alone.
   @inline(__always)
-  var own: TimerSideRecord.Own {
+  var writerFields: TimerSideRecord.WriterFields {
     get { unsafe ownPointer.pointee }
     nonmutating _modify { yield unsafe &ownPointer.pointee }
   }
 
   /// Resets it for a new timer; `generationHigh` is the caller's.
   func reset() {
-    own = TimerSideRecord.Own()
+    writerFields = TimerSideRecord.WriterFields()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -56,9 +56,9 @@ import Synchronization
 
   /// Releases what it holds.
   func end() {
-    unsafe own.target?.release()
-    unsafe own.named?.release()
-    unsafe (own.target, own.named) = (nil, nil)
+    unsafe writerFields.target?.release()
+    unsafe writerFields.named?.release()
+    unsafe (writerFields.target, writerFields.named) = (nil, nil)
     if let label = unsafe label {
       unsafe self.label = nil
       unsafe Labels.free(label)
@@ -66,28 +66,31 @@ import Synchronization
   }
 
   @inline(__always)
-  var target: TimerTarget? { unsafe own.target?.takeUnretainedValue() }
+  var target: TimerTarget? { unsafe writerFields.target?.takeUnretainedValue() }
 
   /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
   /// activations that were not delivered there is a cancel, and the other way round.
   func addCallback(_ kind: TickKind) {
-    if own.pendingCallbacks == 0 { own.nextIsArmed = kind == .armed }
-    own.pendingCallbacks += 1
+    if writerFields.pendingCallbacks == 0 { writerFields.nextIsArmed = kind == .armed }
+    writerFields.pendingCallbacks += 1
   }
 
   /// Whether a tick in time is the same as it would be without the side record, if no callback is pending.
   var changesNoTick: Bool {
-    unsafe own.target == nil && own.named == nil && own.carriedMissed == 0 && tickLimit == 0 && jitter == 0
+    unsafe writerFields.target == nil && writerFields.named == nil && writerFields.carriedMissed == 0 && tickLimit == 0
+      && jitter == 0
       && wallDeadline == SideRecordRef.followsNoWall
   }
 
   /// Whether something is to be called when the timer is released.
-  var hasLastWork: Bool { unsafe own.finalizer != nil || own.pendingCallbacks > 0 || own.named != nil }
+  var hasLastWork: Bool {
+    unsafe writerFields.finalizer != nil || writerFields.pendingCallbacks > 0 || writerFields.named != nil
+  }
 
   @inline(__always)
-  var named: NamedHandlers? { unsafe own.named?.takeUnretainedValue() }
+  var named: NamedHandlers? { unsafe writerFields.named?.takeUnretainedValue() }
 
-  // MARK: Read by anybody (see `TimerRecord`)
+  // MARK: Read by anybody (see `TimerCell`)
 
   var tickLimit: UInt64 {
     get { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
@@ -175,7 +178,9 @@ extension TimerWord {
   /// The word with its callback-pending flag set according to the side record. The caller is writer.
   @inline(__always)
   func withPendingCallback(of slot: TimerSlot) -> TimerWord {
-    guard let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.firePending else {
+    guard let sideRecord = slot.sideRecord,
+      sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.firePending
+    else {
       return clearing(TimerWord.callbackPendingBit)
     }
     return setting(TimerWord.callbackPendingBit)
@@ -189,7 +194,7 @@ extension TimerSlot {
     if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
   }
 
-  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the record.
+  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
   @inline(__always)
   func wholeSequence(_ word: TimerWord) -> UInt64 {
     UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A timer at one moment: its word, and what queries report of its record; `chime_timer_info` in Swift.
+/// A timer at one moment: its word, and what queries report of its cell; `chime_timer_info` in Swift.
 package struct Snapshot: Sendable {
   let control: QueueControlBlock
   var word: TimerWord
   /// When the timer is due, in the queue's internal time, if it is running.
   var due: Int64
-  /// Of the record: see `TimerRecord.deadline`.
+  /// Of the cell: see `TimerCell.deadline`.
   var deadline: Int64
   var period: Int64
   var versionAndFlags: UInt32
@@ -23,7 +23,7 @@ package struct Snapshot: Sendable {
   var wallDeadline = SideRecordRef.followsNoWall
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
-  var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
+  var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
   package var state: TimerState { word.state ?? .idle }
   package var isBusy: Bool { word.isBusy }
@@ -47,19 +47,19 @@ package struct Snapshot: Sendable {
 }
 
 extension TimerSlot {
-  /// How often a query reads the record before it answers with what it has: it waits for nobody (promise 18).
+  /// How often a query reads the cell before it answers with what it has: it waits for nobody (promise 18).
   private static var tries: Int { 64 }
 
   /// The timer as the last completed operation left it. Beside a writer that the system has taken off its processor,
   /// and only there, members can be of before and after that writer's change; word, due time and generation are exact
-  /// there, too (P3, Protocols.md).
+  /// there, too (P3).
   var snapshot: Snapshot {
     let snapshot = read()
-    return isUnchanged(since: snapshot) ? snapshot : readAgain()
+    return isUnchanged(since: snapshot) ? snapshot : readSlow()
   }
 
   @inline(never)
-  private func readAgain() -> Snapshot {
+  private func readSlow() -> Snapshot {
     var snapshot = read()
     for _ in 2..<TimerSlot.tries {
       if isUnchanged(since: snapshot) { break }
@@ -68,10 +68,10 @@ extension TimerSlot {
     return snapshot
   }
 
-  /// Whether nobody has changed the record since a snapshot was read, and nobody was changing it.
+  /// Whether nobody has changed the cell since a snapshot was read, and nobody was changing it.
   private func isUnchanged(since snapshot: Snapshot) -> Bool {
     if snapshot.word.hasWriter, snapshot.word.isLive { return false }
-    // Each change of the record leaves another sequence, deadline, leeway or wall deadline behind, or another word. The
+    // Each change of the cell leaves another sequence, deadline, leeway or wall deadline behind, or another word. The
     // word is looked at between the two readings, so that no change is half done at both; and last, since under
     // another generation the rest can be as it was.
     atomicMemoryFence(ordering: .acquiring)
@@ -83,7 +83,7 @@ extension TimerSlot {
     return word == snapshot.word
   }
 
-  /// What word and record say at this moment.
+  /// What word and cell say at this moment.
   private func read() -> Snapshot {
     let word = word
     let deadline = deadline
@@ -106,11 +106,11 @@ extension TimerSlot {
   ///
   /// A writer that changes the deadline leaves the postponement in the word, and allows for it (`store(due:)`): so the
   /// sum is the time before its change, or after it. Where a writer cannot do that, it has left the time before its
-  /// change (P3, Protocols.md).
+  /// change (P3).
   private func dueTime(_ word: TimerWord, _ deadline: Int64) -> Int64 {
     if word.hasWriter, word.isLive {
       atomicMemoryFence(ordering: .acquiring)
-      if let due = FormerDueTime.of(self, word) { return due }
+      if let due = DueTimeSpill.of(self, word) { return due }
     }
     return word.dueTime(deadline)
   }
@@ -133,9 +133,9 @@ extension TimerSlot {
 /// When the timer was due whose writer is about to store a deadline that the word's postponement does not fit: for
 /// queries that find that writer. One timer at a time; its writer holds the lock for a few instructions, and a few more
 /// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
-enum FormerDueTime: ProcessState {
+enum DueTimeSpill: ProcessState {
   private static let lock = Locked(())
-  /// The slot's index, + 1; 0 for none (P3, Protocols.md).
+  /// The slot's index, + 1; 0 for none (P3).
   private static let slot = Atomic<UInt32>(0)
   /// What that writer alone changes of the word, as it is until the writer's end.
   private static let word = Atomic<UInt64>(0)

@@ -4,7 +4,7 @@ internal import CPlatform
 /// Swift interfaces is a method of this type; its files are by subject. Any thread, no waiting except where stated.
 ///
 /// A timer changes in two ways. An operation reads the word, checks that the slot still has the id's version, and swaps
-/// the word once; or, if it changes the record, it takes the writer bit first, and the swap gives the bit back. A query
+/// the word once; or, if it changes the cell, it takes the writer bit first, and the swap gives the bit back. A query
 /// takes a snapshot. While the bit is held nothing is called back, and nothing but a timer's side record is allocated.
 package struct TimerRef: Sendable {
   let slot: TimerSlot
@@ -26,7 +26,7 @@ extension TimerRef {
   package var id: UInt64 { Handle.id(.timer, index: slot.index, version: version) }
 
   /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
-  /// (P4b, Protocols.md).
+  /// (P4b).
   @inline(__always)
   var word: TimerWord? {
     let word = slot.word
@@ -42,10 +42,10 @@ extension TimerRef {
 
   @inline(never)
   private func waitToChange() -> TimerWord? {
-    var backoff = Backoff()
+    var spinWait = SpinWait()
     while let word {
       if !word.hasWriter { return word }
-      backoff.pause()
+      spinWait.pause()
     }
     return nil
   }
@@ -58,7 +58,7 @@ extension TimerRef {
   @inline(__always)
   func beginWriting(sending: Bool = false) -> TimerWord? {
     // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
-    // the record's.
+    // the cell's.
     Slab.prefetchPosition(of: slot)
     while let word = wordToChange {
       let sends = sending && !word.isInInbox
@@ -92,8 +92,7 @@ extension TimerRef {
     let replaced = slot.endWriting(before)
     let control = control
     if !before.isRunning { control.noteEnd(of: slot) }
-    // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
-    // Protocols.md).
+    // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d).
     if replaced.isInInbox, before.hasPendingCallback || before.isRunning {
       control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
     }
@@ -134,7 +133,7 @@ extension TimerRef {
       return replaced.isBusy
     }
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
-    // (P2, Protocols.md).
+    // (P2).
     let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)
     let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)
     // Even for one that is placed: whoever looked for the next deadline may have placed it there, and armed nothing.

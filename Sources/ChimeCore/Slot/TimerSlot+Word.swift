@@ -2,22 +2,22 @@ import Synchronization
 
 /// All that is ever done to a slot's word: each change of it is one of these operations, a swap, a swap that is tried
 /// again, or an atomic OR or AND of flags. Those that can fail take the word that the caller has read and decided on,
-/// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.over`).
+/// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
 extension TimerSlot {
   @inline(__always)
-  var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
+  var word: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .acquiring)) }
 
   /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
-  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Protocols.md).
+  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8).
   @inline(__always)
-  var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
+  var wordInOrder: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
-  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Protocols.md). Called from here
+  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8). Called from here
   /// only, and by tests.
   @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
-    let isSwapped = unsafe record.pointee.word.compareExchange(
+    let isSwapped = unsafe cell.pointee.word.compareExchange(
       expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
     ).exchanged
     if isSwapped { checkLife(expected, new) }
@@ -37,11 +37,11 @@ extension TimerSlot {
 
   // MARK: In one swap
 
-  /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
+  /// Makes a free slot, which is the caller's alone and has its cell filled in, a timer of the queue with that id;
   /// false if that queue was released before.
   ///
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
-  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Protocols.md). A timer
+  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8). A timer
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
   @inline(__always)
   func publish(
@@ -64,13 +64,13 @@ extension TimerSlot {
   /// Tries `publish` once, for a slot that is already in the inbox, as a reused one usually is. Also false if it is not
   /// there.
   @inline(__always)
-  func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
+  func publishFast(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word
     return free.isInInbox && control.id == queue && swap(free, for: free.made(state))
   }
 
   /// Makes sure that a `publish` which has looked at the queue's id before this fails.
-  func withdraw(_ free: TimerWord) -> Bool { swap(free, for: free.withNextGeneration) }
+  func invalidate(_ free: TimerWord) -> Bool { swap(free, for: free.withNextGeneration) }
 
   /// Cancels a timer that runs or is suspended and has no side record.
   @inline(__always)
@@ -97,20 +97,20 @@ extension TimerSlot {
   @inline(__always)
   @discardableResult
   func endWriting(_ new: TimerWord) -> TimerWord {
-    change { current in new.over(current).clearing(TimerWord.writerBit) }
+    change { current in new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit) }
   }
 
   /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
   /// writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's
-  /// end, and `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
-  /// P1, P1d, Protocols.md.)
+  /// end, and `retire`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
+  /// P1, P1d.)
   @discardableResult
   func endWriting(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     while true {
       let current = word
       if !current.isInInbox {
         link(into: control)
-      } else if swap(current, for: new.over(current).clearing(TimerWord.writerBit)) {
+      } else if swap(current, for: new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)) {
         return current
       }
     }
@@ -125,7 +125,7 @@ extension TimerSlot {
         link(into: control)
         continue
       }
-      let next = new.over(current).clearing(TimerWord.writerBit)
+      let next = new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)
       if swap(current, for: current.isBusy ? next : next.setting(TimerWord.callbackPendingBit)) { return current }
     }
   }
@@ -134,14 +134,14 @@ extension TimerSlot {
   /// this thread's, as its writer. Gives the word that this one took the place of.
   func endWriting(released new: TimerWord) -> TimerWord {
     change { current in
-      let next = new.over(current)
+      let next = new.merging(foreignFlagsOf: current)
       return current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit)
     }
   }
 
   // MARK: A callback
 
-  /// Claims the timer for a callback (P4, Protocols.md).
+  /// Claims the timer for a callback (P4).
   @inline(__always)
   func claim(_ word: TimerWord, _ busy: TimerWord) -> Bool { swap(word, for: busy) }
 
@@ -152,7 +152,7 @@ extension TimerSlot {
   /// - Parameter word: perhaps the timer's.
   @inline(__always)
   func endCallback(_ word: TimerWord) -> (old: TimerWord, new: TimerWord) {
-    var backoff = Backoff()
+    var spinWait = SpinWait()
     var current = word
     while true {
       var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
@@ -160,7 +160,7 @@ extension TimerSlot {
         next = next.beingWritten
       } else if current.isOver, flags.contains(.selfRelease), !current.hasPendingCallback {
         if current.hasWriter {
-          backoff.pause()
+          spinWait.pause()
           current = self.word
           continue
         }
@@ -171,8 +171,7 @@ extension TimerSlot {
     }
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6,
-  /// Protocols.md).
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6).
   func requestWakeUp(of version: UInt32) -> Bool {
     while true {
       let word = word
@@ -183,8 +182,8 @@ extension TimerSlot {
 
   // MARK: A released slot
 
-  /// Becomes the owner of a released slot that nobody owns (P4c, Protocols.md).
-  func own() -> Bool {
+  /// Becomes the owner of a released slot that nobody owns (P4c).
+  func tryAcquireReleased() -> Bool {
     while true {
       let word = word
       guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }
@@ -193,13 +192,13 @@ extension TimerSlot {
   }
 
   /// Gives a released slot up, which a pass will find in the inbox. The caller owned it.
-  func leaveToPass(_ control: QueueControlBlock) {
+  func retire(_ control: QueueControlBlock) {
     let replaced = change { current in current.clearing(TimerWord.writerBit).setting(TimerWord.inboxBit) }
     if !replaced.isInInbox { control.push(self) }
   }
 
   /// Makes a released slot free that the caller owns. True if somebody waits for the end of its last callback.
-  func becomeFree() -> Bool {
+  func markFree() -> Bool {
     change { current in
       current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
     }.isWaited
@@ -214,7 +213,7 @@ extension TimerSlot {
 
   /// Sets one flag; false if it was set.
   func set(_ flag: UInt64) -> Bool {
-    let old = unsafe TimerWord(record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue)
+    let old = unsafe TimerWord(cell.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue)
     checkLife(old, old.setting(flag))
     return old.bits & flag == 0
   }
@@ -222,7 +221,7 @@ extension TimerSlot {
   /// Clears flags; the word as it was before.
   @inline(__always)
   func clear(_ flags: UInt64) -> TimerWord {
-    let old = unsafe TimerWord(record.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
+    let old = unsafe TimerWord(cell.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
     checkLife(old, old.clearing(flags))
     return old
   }

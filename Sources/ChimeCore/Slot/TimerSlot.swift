@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A slot of the slab, and the only access to its record. Copies cost nothing. A slot is never unmapped, so no method
+/// A slot of the slab, and the only access to its cell. Copies cost nothing. A slot is never unmapped, so no method
 /// can touch foreign memory, whatever became of the timer. The changes of its word stand in `TimerSlot+Word.swift`.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
-  let record: UnsafeMutablePointer<TimerRecord>
+  let cell: UnsafeMutablePointer<TimerCell>
   let index: UInt32
 
   // MARK: Hints, proved by a swap of the word
 
   @inline(__always)
   var deadline: Int64 {
-    get { unsafe record.pointee.deadline.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.deadline.store(newValue, ordering: .releasing) }
+    get { unsafe cell.pointee.deadline.load(ordering: .relaxed) }
+    nonmutating set { unsafe cell.pointee.deadline.store(newValue, ordering: .releasing) }
   }
 
   /// When the timer is due, if it is running with that word.
@@ -20,8 +20,8 @@ import Synchronization
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
 
   /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
-  /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3,
-  /// Protocols.md). The caller is the writer.
+  /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3). The
+  /// caller is the writer.
   @inline(__always)
   func store(due time: Int64, _ word: TimerWord) -> TimerWord {
     let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
@@ -37,45 +37,45 @@ import Synchronization
   var version: UInt32 { versionAndFlags & Handle.versionMask }
 
   @inline(__always)
-  var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
+  var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
   @inline(__always)
   var versionAndFlags: UInt32 {
-    get { unsafe record.pointee.versionAndFlags.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
+    get { unsafe cell.pointee.versionAndFlags.load(ordering: .relaxed) }
+    nonmutating set { unsafe cell.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
   var leeway: CompactDuration {
-    get { unsafe CompactDuration(bits: record.pointee.leeway.load(ordering: .relaxed)) }
-    nonmutating set { unsafe record.pointee.leeway.store(newValue.bits, ordering: .releasing) }
+    get { unsafe CompactDuration(bits: cell.pointee.leeway.load(ordering: .relaxed)) }
+    nonmutating set { unsafe cell.pointee.leeway.store(newValue.bits, ordering: .releasing) }
   }
 
   @inline(__always)
-  var startOrder: UInt32 {
-    get { unsafe record.pointee.startOrder.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.startOrder.store(newValue, ordering: .relaxed) }
+  var activationSequence: UInt32 {
+    get { unsafe cell.pointee.activationSequence.load(ordering: .relaxed) }
+    nonmutating set { unsafe cell.pointee.activationSequence.store(newValue, ordering: .relaxed) }
   }
 
   @inline(__always)
   var period: Int64 {
-    get { unsafe record.pointee.period.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.period.store(newValue, ordering: .releasing) }
+    get { unsafe cell.pointee.period.load(ordering: .relaxed) }
+    nonmutating set { unsafe cell.pointee.period.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
   var sequence: UInt32 {
-    get { unsafe record.pointee.sequence.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
+    get { unsafe cell.pointee.sequence.load(ordering: .relaxed) }
+    nonmutating set { unsafe cell.pointee.sequence.store(newValue, ordering: .releasing) }
   }
 
   /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
   /// splitting the id. For an id whose index is the slot's.
   @inline(__always)
-  func isNamed(by id: UInt64, without flags: RecordFlags) -> Bool {
+  func isNamed(by id: UInt64, without flags: CellFlags) -> Bool {
     // The flags lie where an id has its kind, so they are looked at apart. The highest makes a negative number, which no
     // id is when shifted.
-    let versionAndFlags = versionAndFlags, highest = flags.rawValue & RecordFlags.hasSideRecord.rawValue
+    let versionAndFlags = versionAndFlags, highest = flags.rawValue & CellFlags.hasSideRecord.rawValue
     let version = UInt64(
       bitPattern: Int64(Int32(bitPattern: versionAndFlags & (Handle.versionMask | highest))))
     guard versionAndFlags & (flags.rawValue & ~highest) == 0 else { return false }
@@ -83,20 +83,20 @@ import Synchronization
   }
 
   @inline(__always)
-  var hasSideRecord: Bool { versionAndFlags & RecordFlags.hasSideRecord.rawValue != 0 }
+  var hasSideRecord: Bool { versionAndFlags & CellFlags.hasSideRecord.rawValue != 0 }
 
   // MARK: The writer's
 
   @inline(__always)
   var handler: TickFunction? {
-    get { unsafe record.pointee.handler }
-    nonmutating set { unsafe record.pointee.handler = newValue }
+    get { unsafe cell.pointee.handler }
+    nonmutating set { unsafe cell.pointee.handler = newValue }
   }
 
   @inline(__always)
   var context: Context {
-    get { unsafe record.pointee.context }
-    nonmutating set { unsafe record.pointee.context = newValue }
+    get { unsafe cell.pointee.context }
+    nonmutating set { unsafe cell.pointee.context = newValue }
   }
 
   /// The context, if it is a reference to an object: whoever has freed the slot releases that, after the slot was given
@@ -110,7 +110,7 @@ import Synchronization
   var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }
 
   var sideRecordMemory: SideRecordRef? {
-    unsafe record.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
+    unsafe cell.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
   }
 
   /// Whether `QueueCore.run` does not wait for the timer's end.
@@ -130,12 +130,12 @@ import Synchronization
       memory.reset()
     } else {
       guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
-      unsafe record.pointee.sideRecord.store(made.pointer, ordering: .releasing)
+      unsafe cell.pointee.sideRecord.store(made.pointer, ordering: .releasing)
     }
     // A timer that is being made has the generation after the free slot's.
     sideRecordMemory?.generationHigh = UInt32(
       truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
-    versionAndFlags |= RecordFlags.hasSideRecord.rawValue
+    versionAndFlags |= CellFlags.hasSideRecord.rawValue
     return sideRecordMemory
   }
 
@@ -148,7 +148,7 @@ import Synchronization
   @inline(never)
   private func endItsSideRecord() {
     guard let sideRecord else { return }
-    versionAndFlags &= ~RecordFlags.hasSideRecord.rawValue
+    versionAndFlags &= ~CellFlags.hasSideRecord.rawValue
     sideRecord.target?.detach(self)
     sideRecord.end()
   }

@@ -8,7 +8,7 @@ import Synchronization
 package final class TimerTarget: Sendable, ProcessState {
   /// The high half counts users' references; the low half counts holds, one of which is that of all users together.
   /// Sequentially consistent, because it pairs with the timers: a creator publishes its timer, then checks that the
-  /// target lives; the last release ends the references, then visits the timers (P8b, P8c, Protocols.md).
+  /// target lives; the last release ends the references, then visits the timers (P8b, P8c).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
   /// The first of the timers, as its slot's index + 1 or `end`; their side records link them.
   private let firstTimer = Locked(TimerTarget.end)
@@ -63,7 +63,7 @@ package final class TimerTarget: Sendable, ProcessState {
       if left < oneReference {
         table.remove(id)
         if !target.endTimers() { return .inChild }
-        target.letGo()
+        target.release()
       }
       return .ok
     }
@@ -87,9 +87,9 @@ package final class TimerTarget: Sendable, ProcessState {
 
   /// Runs `body` with the object, which lives until it returns; `nil` when it has gone.
   package static func withObject<Result>(_ id: UInt64, _ body: (Context) -> Result) -> Result? {
-    guard let target = table.find(id), target.hold() else { return nil }
+    guard let target = table.find(id), target.retain() else { return nil }
     let epoch = Fork.epoch
-    defer { if Fork.epoch == epoch { target.letGo() } }
+    defer { if Fork.epoch == epoch { target.release() } }
     return body(target.object)
   }
 
@@ -118,13 +118,13 @@ package final class TimerTarget: Sendable, ProcessState {
   var isGone: Bool { counts.load(ordering: .sequentiallyConsistent) < TimerTarget.oneReference }
 
   /// Keeps the object alive until `letGo`; false if it has gone.
-  func hold() -> Bool {
+  func retain() -> Bool {
     if case .success = change({ $0 + 1 }) { return true }
     return false
   }
 
   /// Undoes one `hold`; the last calls the destructor.
-  func letGo() {
+  func release() {
     let left = counts.subtract(1, ordering: .acquiringAndReleasing).newValue
     if left == 0, let destructor { destructor(object) }
   }
@@ -174,7 +174,7 @@ package final class TimerTarget: Sendable, ProcessState {
   /// False where a callback has forked, and this is the child.
   private func endTimers() -> Bool {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
-    // (P8b, Protocols.md).
+    // (P8b).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // A timer that is attached later is ended by its creator.
     let epoch = Fork.epoch

@@ -2,23 +2,23 @@
 ///
 /// - 0–2: what the slot holds: nothing, a timer in one of five states, or a released timer that is still needed
 /// - 3, busy: a callback has started and has not returned
-/// - 4, writer: one thread owns the record; everybody else waits or comes back
+/// - 4, writer: one thread owns the cell; everybody else waits or comes back
 /// - 5, inbox: the slot is linked in its queue's inbox
 /// - 6, callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record
 /// - 7, enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent
 ///   queue, and has not begun
 /// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it
 /// - 9–31: generation, low bits; they run on when the slot is reused
-/// - 32–63: running: the postponement, added to the record's deadline, in ns, or in units of the wheel's resolution if
+/// - 32–63: running: the postponement, added to the cell's deadline, in ns, or in units of the wheel's resolution if
 ///   bit 63 is set. Suspended: since when, as a `CompactDuration`. Released or free: which timer ended with its queue; see
 ///   `endedWithQueue`
 ///
-/// The record changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap
+/// The cell changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap
 /// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
 /// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so many
 /// rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating timer,
 /// whose deadline is therefore changed through the writer bit only, and a postponement by more than the word holds, which
-/// leaves another rest in the word each time (P3c, Protocols.md).
+/// leaves another rest in the word each time (P3c).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -81,7 +81,7 @@ struct TimerWord: Equatable {
     Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* WheelTicks.tickShift)
   }
 
-  /// When a running timer is due, given its record's deadline, read together with this word.
+  /// When a running timer is due, given its cell's deadline, read together with this word.
   @inline(__always)
   func dueTime(_ deadline: Int64) -> Int64 { deadline.saturatingAdd(postponement) }
 
@@ -167,7 +167,7 @@ struct TimerWord: Equatable {
     return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | units << 32)
   }
 
-  /// This word, for a timer that is now suspended; its record's deadline includes the postponement.
+  /// This word, for a timer that is now suspended; its cell's deadline includes the postponement.
   func suspended(at now: Int64) -> TimerWord {
     TimerWord(with(.suspended).bits & 0xFFFF_FFFF | UInt64(CompactDuration(max(now, 0)).bits) << 32)
   }
@@ -184,7 +184,7 @@ struct TimerWord: Equatable {
   /// This word's state, generation, callback-pending flag and postponement, with the flags of `current` that others
   /// own: busy, inbox, enqueued and waited can change while there is a writer.
   @inline(__always)
-  func over(_ current: TimerWord) -> TimerWord {
+  func merging(foreignFlagsOf current: TimerWord) -> TimerWord {
     let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     return TimerWord(bits & ~theirs | current.bits & theirs)
   }

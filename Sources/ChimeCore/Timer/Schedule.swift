@@ -74,8 +74,8 @@ public struct Schedule: Hashable, Sendable {
   }
 
   @inline(__always)
-  var recordFlags: RecordFlags {
-    var flags: RecordFlags = .hasSchedule
+  var recordFlags: CellFlags {
+    var flags: CellFlags = .hasSchedule
     if interval > 0 { flags.insert(.repeating) }
     if firstIsDeadline { flags.insert(.firstIsDeadline) }
     if missed != 0 { flags.insert(.delayPolicy) }
@@ -85,23 +85,23 @@ public struct Schedule: Hashable, Sendable {
 }
 
 extension TimerSlot {
-  /// Stores a schedule in the record. The caller is the writer, and has made the side record if one is needed.
+  /// Stores a schedule in the cell. The caller is the writer, and has made the side record if one is needed.
   @inline(__always)
   func store(_ schedule: Schedule) {
-    versionAndFlags = versionAndFlags & ~RecordFlags.schedule.rawValue | schedule.recordFlags.rawValue
+    versionAndFlags = versionAndFlags & ~CellFlags.schedule.rawValue | schedule.recordFlags.rawValue
     leeway = CompactDuration(schedule.leeway)
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let sideRecord {
       sideRecord.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
-      sideRecord.own.hasFirst =
+      sideRecord.writerFields.hasFirst =
         schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
-      sideRecord.own.first = schedule.first
+      sideRecord.writerFields.first = schedule.first
       sideRecord.jitter = schedule.jitter
-      sideRecord.own.randomPart = 0
+      sideRecord.writerFields.randomPart = 0
     }
   }
 
-  /// A schedule with the record's jitter, limit and policies, and the record's interval and leeway where the given ones
+  /// A schedule with the cell's jitter, limit and policies, and the cell's interval and leeway where the given ones
   /// are negative. The caller is the writer.
   func completed(_ schedule: Schedule) -> Schedule {
     var schedule = schedule
@@ -121,7 +121,7 @@ extension TimerSlot {
   /// The schedule's first delay or deadline. The caller is the writer.
   @inline(__always)
   var first: Int64 {
-    if let sideRecord, sideRecord.own.hasFirst { return sideRecord.own.first }
+    if let sideRecord, sideRecord.writerFields.hasFirst { return sideRecord.writerFields.first }
     return period
   }
 
@@ -136,13 +136,13 @@ extension TimerSlot {
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = flags.contains(.firstIsDeadline)
     sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
-    sideRecord?.own.gridHasBegun = false
+    sideRecord?.writerFields.gridHasBegun = false
     guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
   }
 }
 
-/// Jitter. The deadline in the record is when the tick is due; the side record keeps how much of it is the random part,
+/// Jitter. The deadline in the cell is when the tick is due; the side record keeps how much of it is the random part,
 /// so that the time of the grid is known. The caller is the writer.
 extension TimerSlot {
   /// A time of the grid with a new random part, if the timer has jitter: when the tick is due.
@@ -155,7 +155,7 @@ extension TimerSlot {
   private func withItsRandomPart(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
     guard let sideRecord, sideRecord.jitter > 0 else { return time }
     let part = control.randomPart(upTo: sideRecord.jitter)
-    sideRecord.own.randomPart = part
+    sideRecord.writerFields.randomPart = part
     if sideRecord.wallDeadline != SideRecordRef.followsNoWall {
       sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(part)
     }

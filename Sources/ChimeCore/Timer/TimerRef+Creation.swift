@@ -56,11 +56,11 @@ extension TimerRef {
   ///   - first: deadline, or a delay; one below 0 gives `nil`.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
   @inline(__always)
-  package static func createDirectly(
+  package static func createFast(
     on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, ownsContext: Bool = false,
     first: Int64, firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
   ) -> Status? {
-    guard let control = QueueControlBlocks.find(queue), control.createsDirectly, let thread = ThreadState.existing,
+    guard let control = QueueControlBlocks.find(queue), control.createsFast, let thread = ThreadState.existing,
       let cache = thread.cache(of: control), cache.hasEnough, firstIsDeadline || first >= 0
     else { return nil }
     let deadline = firstIsDeadline ? first : control.deadline(after: first)
@@ -71,36 +71,36 @@ extension TimerRef {
     slot.sequence = 0
     let version = slot.version
     slot.versionAndFlags =
-      version | RecordFlags.hasSchedule.rawValue | (firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
-      | (selfRelease ? RecordFlags.selfRelease.rawValue : 0)
-      | (ownsContext ? RecordFlags.ownsContext.rawValue : 0)
-    slot.startOrder = control.nextStartOrder(thread)
+      version | CellFlags.hasSchedule.rawValue | (firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
+      | (selfRelease ? CellFlags.selfRelease.rawValue : 0)
+      | (ownsContext ? CellFlags.ownsContext.rawValue : 0)
+    slot.activationSequence = control.nextActivationSequence(thread)
     slot.leeway = leeway
     slot.period = first
     slot.deadline = deadline
     let timer = TimerRef(slot: slot, version: version)
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
-    guard slot.publishOnce(.running, on: control, of: queue) else {
-      return unsafe timer.publishDirectly(deadline, control, queue, out, before)
+    guard slot.publishFast(.running, on: control, of: queue) else {
+      return unsafe timer.publishFast(deadline, control, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishDirectly(control) : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok
   }
 
   @inline(never)
-  private func publishDirectly(
+  private func publishFast(
     _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
       return unsafe giveUp(control, ThreadState.existing, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? finishDirectly(control) : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? finishFast(control) : .ok
   }
 
   /// What follows if the queue may have to wake up earlier. The timer exists by now.
   @inline(never)
-  private func finishDirectly(_ control: QueueControlBlock) -> Status {
+  private func finishFast(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
     return Trace.noteCreated(self) ? .ok : .inChild
   }
@@ -135,7 +135,7 @@ extension TimerRef {
       switch fillSideRecord(of: slot, options, activated: schedule != nil) {
       case .success(let found): target = found
       case .failure(let status):
-        control.giveBack(slot, thread)
+        control.free(slot, thread)
         return status
       }
     }
@@ -145,11 +145,11 @@ extension TimerRef {
     let version = slot.version
     let isWall = control.isWall
     slot.versionAndFlags =
-      version | slot.versionAndFlags & RecordFlags.hasSideRecord.rawValue
-      | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
-      | (options.flags.contains(.ownsContext) ? RecordFlags.ownsContext.rawValue : 0)
+      version | slot.versionAndFlags & CellFlags.hasSideRecord.rawValue
+      | (options.flags.contains(.selfRelease) ? CellFlags.selfRelease.rawValue : 0)
+      | (options.flags.contains(.ownsContext) ? CellFlags.ownsContext.rawValue : 0)
     let timer = TimerRef(slot: slot, version: version)
-    slot.startOrder = control.nextStartOrder(thread)
+    slot.activationSequence = control.nextActivationSequence(thread)
     var time = Int64.max
     if let schedule {
       slot.store(schedule)
@@ -170,8 +170,7 @@ extension TimerRef {
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     guard Trace.noteCreated(timer, activated: schedule != nil) else { return .inChild }
-    // The target's last reference may have gone in the meantime, before there was a timer to end (P8b,
-    // Protocols.md).
+    // The target's last reference may have gone in the meantime, before there was a timer to end (P8b).
     if let target, target.isGone { target.end(timer) }
     return .ok
   }
@@ -198,7 +197,7 @@ extension TimerRef {
   ) -> Status {
     if let before { unsafe out?.pointee = before }
     slot.endSideRecord()
-    control.giveBack(slot, thread)
+    control.free(slot, thread)
     return QueueCore.unknown(queue)
   }
 
@@ -231,10 +230,10 @@ extension TimerRef {
     sideRecord.targetID = options.target
     sideRecord.isBackground = options.flags.contains(.background)
     unsafe sideRecord.label = unsafe label
-    sideRecord.own.finalizer = options.finalizer
-    sideRecord.own.registrationHandler = options.registrationHandler
-    sideRecord.own.cancelHandler = options.cancelHandler
-    unsafe sideRecord.own.target = target.map { unsafe Unmanaged.passRetained($0) }
+    sideRecord.writerFields.finalizer = options.finalizer
+    sideRecord.writerFields.registrationHandler = options.registrationHandler
+    sideRecord.writerFields.cancelHandler = options.cancelHandler
+    unsafe sideRecord.writerFields.target = target.map { unsafe Unmanaged.passRetained($0) }
     target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)

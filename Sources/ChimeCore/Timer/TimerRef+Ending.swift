@@ -10,8 +10,8 @@ extension TimerRef {
     var word = before.with(next).withoutPostponement
     advanceGeneration(&word)
     if let sideRecord = slot.sideRecord {
-      sideRecord.own.firePending = false
-      if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
+      sideRecord.writerFields.firePending = false
+      if sideRecord.writerFields.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
     }
     let isBusy = endWriting(atRest: word.withPendingCallback(of: slot))
     Trace.note(.cancelled, self)
@@ -22,12 +22,12 @@ extension TimerRef {
   /// tick that has not started. Ignored means that there was nothing to stop, and that no callback runs.
   @inline(never)
   func dropExtraTick(_ before: TimerWord, _ event: Trace.Event) -> Status {
-    guard let sideRecord = slot.sideRecord, sideRecord.own.firePending else {
+    guard let sideRecord = slot.sideRecord, sideRecord.writerFields.firePending else {
       return abandonWriting(before) ? .running : .ignored
     }
     var word = before
     advanceGeneration(&word)
-    sideRecord.own.firePending = false
+    sideRecord.writerFields.firePending = false
     word = word.withPendingCallback(of: slot)
     let isBusy = word.isAtRest ? endWriting(atRest: word) : endWriting(word)
     Trace.note(event, self)
@@ -82,7 +82,7 @@ extension TimerRef {
     // it.
     slot.endSideRecord()
     let owned = slot.ownedContext
-    control.giveBack(slot, ThreadState.obtain())
+    control.free(slot, ThreadState.obtain())
     Trace.note(.released, self)
     owned?.releaseObject()
     return .ok
@@ -97,7 +97,7 @@ extension TimerRef {
       let word = slot.word
       return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
     }
-    if let sideRecord = slot.sideRecord, sideRecord.own.cancelHandler != nil,
+    if let sideRecord = slot.sideRecord, sideRecord.writerFields.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {
       sideRecord.addCallback(.cancelled)
@@ -110,22 +110,22 @@ extension TimerRef {
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
     if replaced.isBusy { return Trace.note(.released, self) ? .running : .inChild }
-    return dispose(of: slot, withQueue) ? .ok : .inChild
+    return freeOrRetire(slot, withQueue) ? .ok : .inChild
   }
 
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first; and reports the release, when nobody waits for the caller any more. False where the trace
   /// has forked and this is the child. A queue that ends calls nothing back until the ids of all its timers are stale.
-  private func dispose(of slot: TimerSlot, _ withQueue: Bool) -> Bool {
+  private func freeOrRetire(_ slot: TimerSlot, _ withQueue: Bool) -> Bool {
     let control = control
     if slot.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
-      slot.leaveToPass(control)
+      slot.retire(control)
       guard Trace.note(.released, self) else { return false }
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
       if !withQueue { ThreadEnd.passOn { control.wakeToDispose() } }
       return true
     }
-    let owned = slot.becomeUnused(control)
+    let owned = slot.freeKeepingContext(control)
     guard Trace.note(.released, self) else { return false }
     owned?.releaseObject()
     if control.id == 0, !withQueue { control.wakeToDispose() }
@@ -136,14 +136,14 @@ extension TimerRef {
 extension TimerSlot {
   /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and releases the context if
   /// the timer owns it.
-  func free(_ control: QueueControlBlock) { becomeUnused(control)?.releaseObject() }
+  func free(_ control: QueueControlBlock) { freeKeepingContext(control)?.releaseObject() }
 
   /// `free`, which leaves the context to the caller.
-  fileprivate func becomeUnused(_ control: QueueControlBlock) -> Context? {
+  fileprivate func freeKeepingContext(_ control: QueueControlBlock) -> Context? {
     endSideRecord()
     let owned = ownedContext
-    let isWaited = becomeFree()
-    control.giveBack(self, ThreadState.obtain(), released: control.isLimited)
+    let isWaited = markFree()
+    control.free(self, ThreadState.obtain(), released: control.isLimited)
     if isWaited { WaitRegistry.timerEnded(index) }
     return owned
   }

@@ -18,7 +18,9 @@ extension TimerRef {
       return Memory.refusal
     }
     let named = sideRecord.named ?? fresh
-    if unsafe sideRecord.own.named == nil { unsafe sideRecord.own.named = Unmanaged.passRetained(fresh) }
+    if unsafe sideRecord.writerFields.named == nil {
+      unsafe sideRecord.writerFields.named = Unmanaged.passRetained(fresh)
+    }
     abandonWriting(word)
     let status = named.add(key, handler, context, finalizer)
     return status == .invalidHandle ? stale : status

@@ -21,7 +21,7 @@ extension TimerRef {
 
   /// `nextDeadline` by id, for a timer that nobody is changing and that is not on the wall clock; `nil` for any other.
   @inline(__always)
-  package static func nextDeadlineDirectly(_ id: UInt64) -> Int64? {
+  package static func nextDeadlineFast(_ id: UInt64) -> Int64? {
     guard let timer = TimerRef(id), let word = timer.word, !word.hasWriter, !timer.control.isWall else { return nil }
     let deadline = timer.slot.deadline
     atomicMemoryFence(ordering: .acquiring)

@@ -50,15 +50,15 @@ extension TimerRef {
       if let schedule { slot.store(schedule) }
       if let sideRecord = slot.sideRecord {
         sideRecord.dueCount = 0
-        sideRecord.own.firePending = false
-        sideRecord.own.carriedMissed = 0
+        sideRecord.writerFields.firePending = false
+        sideRecord.writerFields.carriedMissed = 0
       }
       if next == .running, before.isAtRest {
         slot.sequence = 0
         if let sideRecord = slot.sideRecord {
           sideRecord.sequenceHigh = 0
           sideRecord.missed = 0
-          if sideRecord.own.registrationHandler != nil { sideRecord.addCallback(.armed) }
+          if sideRecord.writerFields.registrationHandler != nil { sideRecord.addCallback(.armed) }
         }
       }
       if next == .running {
@@ -70,7 +70,7 @@ extension TimerRef {
           slot.flags.contains(.keepsRemaining)
           ? slot.withRandomPart(slot.first, control) : slot.firstDeadline(control)
       }
-      if !next.isAtRest { slot.startOrder = control.nextStartOrder(thread) }
+      if !next.isAtRest { slot.activationSequence = control.nextActivationSequence(thread) }
       word = word.withPendingCallback(of: slot)
       // A reschedule may drop the extra tick that a timer was to have before it releases itself.
       let isBusy = next.isAtRest ? endWriting(atRest: word) : endWriting(word)
@@ -92,14 +92,14 @@ extension TimerRef {
       return dropExtraTick(word, .suspended)
     }
     advanceGeneration(&word)
-    slot.sideRecord?.own.firePending = false
+    slot.sideRecord?.writerFields.firePending = false
     let now = control.now
     let due = slot.dueTime(word)
     let deadline = slot.flags.contains(.keepsRemaining) ? keepRemaining(until: due, now) : due
     let suspended = word.suspended(at: now).withPendingCallback(of: slot)
     let isBusy =
       if deadline == slot.deadline { endWriting(suspended) } else {
-        FormerDueTime.keep(due, of: slot) {
+        DueTimeSpill.keep(due, of: slot) {
           slot.deadline = deadline
           return endWriting(suspended)
         }
@@ -115,7 +115,7 @@ extension TimerRef {
     let flags = slot.flags
     if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
       let missed = UInt64(now.saturatingSubtract(due) / slot.period)
-      slot.sideRecord?.own.carriedMissed &+= missed
+      slot.sideRecord?.writerFields.carriedMissed &+= missed
     }
     return due == .max ? .max : max(0, due.saturatingSubtract(now))
   }
@@ -130,7 +130,7 @@ extension TimerRef {
     }
   }
 
-  /// `postpone` through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
+  /// `postpone` through the cell: for suspended and repeating timers, timers on the wall clock, and distances that the
   /// word cannot hold (beyond 36 minutes, in virtual time 2.1 s).
   /// - Parameter time: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
@@ -174,10 +174,9 @@ extension TimerRef {
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
       endWriting(moved)
     } else {
-      // A small postponement stays in the word, a different one each time: the word must change (P3c,
-      // Protocols.md).
+      // A small postponement stays in the word, a different one each time: the word must change (P3c).
       let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
-      FormerDueTime.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
+      DueTimeSpill.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
     }
   }
 
@@ -196,9 +195,9 @@ extension TimerRef {
       // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
       if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? targetHasGone : .ignored }
       guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
-      if !sideRecord.own.firePending {
-        sideRecord.own.firePending = true
-        sideRecord.own.fireTime = control.now
+      if !sideRecord.writerFields.firePending {
+        sideRecord.writerFields.firePending = true
+        sideRecord.writerFields.fireTime = control.now
       }
       endWriting(word.setting(TimerWord.callbackPendingBit))
       Trace.note(.fireWanted, self)
@@ -210,7 +209,7 @@ extension TimerRef {
 extension TimerSlot {
   /// A postponement moves the grid: what was missed on the old one before a suspend is not counted. The caller is the
   /// writer.
-  fileprivate func forgetMissed() { sideRecord?.own.carriedMissed = 0 }
+  fileprivate func forgetMissed() { sideRecord?.writerFields.carriedMissed = 0 }
 }
 
 extension TimerWord {

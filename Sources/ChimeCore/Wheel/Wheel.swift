@@ -2,7 +2,7 @@ import Synchronization
 
 /// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
 /// one below, with a bitmap of the buckets in use. Used only with the queue's pass lock, by a pass or a query of its
-/// next deadline; other threads read the positions it stores (P2, Protocols.md).
+/// next deadline; other threads read the positions it stores (P2).
 ///
 /// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; that is noticed when the entry's
 /// time comes, or when it is at the front. A timer's valid entry is the one at its `Slab.position`; all others are
@@ -67,7 +67,7 @@ struct Wheel: ~Copyable {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    control.giveBackWheelPages()
+    control.freeWheelPages()
     freePages = nil
     freshPages = nil
   }
@@ -79,9 +79,9 @@ struct Wheel: ~Copyable {
 
   // MARK: Placing
 
-  /// Places a running timer where it belongs; a timer that is being written, where its record says at this moment. If it
+  /// Places a running timer where it belongs; a timer that is being written, where its cell says at this moment. If it
   /// belongs elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it
-  /// changed (P2, Protocols.md).
+  /// changed (P2).
   @inline(__always)
   mutating func place(_ slot: TimerSlot, _ word: TimerWord) {
     if word.isRunning { place(slot, running: word) }
@@ -96,7 +96,7 @@ struct Wheel: ~Copyable {
     }
   }
 
-  /// Places a running timer where its record says, unless it is already there. A timer at the end of time never comes
+  /// Places a running timer where its cell says, unless it is already there. A timer at the end of time never comes
   /// and is not placed.
   /// - Parameter isSettled: whether with that word, read afterwards, it is where it belongs; false: look.
   @inline(__always)
@@ -109,7 +109,7 @@ struct Wheel: ~Copyable {
   }
 
   /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
-  /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2, Protocols.md).
+  /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2).
   @inline(__always)
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?, _ isSettled: (TimerWord) -> Bool) {
     let position = Slab.position(of: slot)
@@ -141,16 +141,16 @@ struct Wheel: ~Copyable {
   @inline(never)
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) { move(slot, to: tick) { _ in false } }
 
-  /// Places a slot whose turn has come, but whose timer is being written, at `time`, where it is given out once more; or
-  /// where it belongs, if nobody writes it any more. A writer that reads the position from here on sends the timer if that is
-  /// too late for it; one that has read the earlier one finds its tick late (P2c, Protocols.md).
+  /// Places a slot whose turn has come, but whose timer is being written, at `time`, where it is given out once more;
+  /// or where it belongs, if nobody writes it any more. A writer that reads the position from here on sends the timer
+  /// if that is too late for it; one that has read the earlier one finds its tick late (P2c).
   mutating func holdBack(_ slot: TimerSlot, until time: Int64) {
     let tick = max(WheelTicks.tick(notBefore: time, shift: shift), base)
     if let placed = Slab.position(of: slot).tick, placed <= tick { return }
     move(slot, to: tick) { $0.hasWriter && $0.isLive }
   }
 
-  /// Takes a slot's position away. A fence must follow before its timer is looked at (P2, Protocols.md).
+  /// Takes a slot's position away. A fence must follow before its timer is looked at (P2).
   @inline(__always)
   private mutating func forget(_ slot: UInt32) {
     let position = Slab.position(of: slot)
@@ -274,7 +274,7 @@ struct Wheel: ~Copyable {
     }
     base = target
     checkAdvance(due)
-    // One fence for all of them (P2, Protocols.md); a fence each would keep their cache misses from overlapping.
+    // One fence for all of them (P2); a fence each would keep their cache misses from overlapping.
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
 

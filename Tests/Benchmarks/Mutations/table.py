@@ -61,27 +61,27 @@ BATCH = "Queue/Batch.swift"
 CLOSING = "Queue/QueueCore+Closing.swift"
 DELIVERY = "Queue/QueueCore+Delivery.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
-HOST = "Drivers/QueueCore+Host.swift"
-HOST_DRIVER = "Drivers/HostDriver.swift"
+HOST = "Kinds/QueueCore+Host.swift"
+HOST_DRIVER = "Kinds/HostDriver.swift"
 SNAPSHOT = "Slot/Snapshot.swift"
-MACHINE = "Drivers/TimerMachine.swift"
+MACHINE = "Kinds/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 PASS_LOCK = "Queue/PassLock.swift"
-DIRECT = "Timer/TimerRef+Direct.swift"
-READY = "Slot/ReadyItem.swift"
+DIRECT = "Timer/TimerRef+Fast.swift"
+READY = "Wheel/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
-SLOTS = "Slot/QueueControlBlock+Slots.swift"
+SLOTS = "Storage/QueueControlBlock+Slots.swift"
 TARGET = "Slot/TimerTarget.swift"
 TIMER = "Slot/TimerRef.swift"
-VIRTUAL_DRIVER = "Drivers/VirtualDriver.swift"
-WAITS = "Queue/WaitRegistry.swift"
-WATCHING = "Drivers/HostDriver+Watching.swift"
+VIRTUAL_DRIVER = "Kinds/VirtualDriver.swift"
+WAITS = "Waiting/WaitRegistry.swift"
+WATCHING = "Kinds/HostDriver+Watching.swift"
 WHEEL = "Wheel/Wheel.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
-         (WAITS, "if «!BROKEN, »!waiter.standing.isNowhere, closesRing"),
+         (WAITS, "if «!BROKEN, »!waiter.node.isNowhere, closesCycle"),
          C("two_handlers_that_wait_for_each_other"), M())
 mutation("held-back-waits", "3, 21", "QueueCore.mayClaim", "P2c: a pass waits for a writer that has lost its processor",
          (DELIVERY, "if «BROKEN || »handOver != nil || control.isVirtual {"),
@@ -99,8 +99,8 @@ mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's ow
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
 mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over counts",
          (WAITS, "if «!BROKEN, »waiter.subject.isOver { continue }"), I("a handler that waits for one whose sync is over"))
-mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
-         ("Queue/Standing.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
+mutation("waits-contexts", "1", "WaitNode.holds", "execution contexts do not count",
+         ("Waiting/WaitNode.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
          (WAITS, "  static func queueEnded(_ core: QueueCore) {\n«    if BROKEN { return }\n»"), I("shutdown"))
@@ -108,14 +108,14 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
          ("Slot/TimerSlot+Word.swift", "if «BROKEN || »word.isWaited || swap(word"),
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
-         ("Basics/Transition.swift", "case .activate: self = state.isAtRest« || BROKEN && state == .suspended» ?"),
+         ("Values/Transition.swift", "case .activate: self = state.isAtRest« || BROKEN && state == .suspended» ?"),
          C("each_call_in_each_state"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
-         ("Basics/Transition.swift", "case .resume: self = state == .suspended« || BROKEN && state == .running» ?"),
+         ("Values/Transition.swift", "case .resume: self = state == .suspended« || BROKEN && state == .running» ?"),
          C("each_call_in_each_state"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
          ("Queue/QueueCore.swift", "    if «!BROKEN, »ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n"
-                                   "    guard passLock.takeSoon()"), M())
+                                   "    guard passLock.takeFast()"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
          C("no_tick_starts_after_suspend"), M())
@@ -133,31 +133,31 @@ mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while th
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
 mutation("tick-rounds-down", "3", "WheelTicks.tick", "rounds down",
-         ("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
+         ("Wheel/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
          [(BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
-          (DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
-          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
+          (DELIVERY, "kind == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, kind == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          C("an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
-         [("Slot/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
+         [("Wheel/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
           (BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
-          (DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
-          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
+          (DELIVERY, "kind == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, kind == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          I("just before a deadline"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
-         [(DELIVERY, "turn == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
-          (DELIVERY, "if word.isRunning, turn == .due, «BROKEN || »due <= now, due != .max {"),
+         [(DELIVERY, "kind == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
+          (DELIVERY, "if word.isRunning, kind == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
-         ("Slot/Placement.swift", "let unit = unit(upTo: «BROKEN ? 2 * leeway : »leeway)"),
+         ("Wheel/Placement.swift", "let unit = unit(upTo: «BROKEN ? 2 * leeway : »leeway)"),
          C("a_virtual_queue_can_honour_leeway"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
-         ("Slot/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
+         ("Wheel/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"), M())
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(slot.period)"),
@@ -178,28 +178,28 @@ mutation("rests-unreleased", "8", "endWriting(atRest:)", "a timer that is cancel
          ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
-         (RUNNING, "{ «if !BROKEN { »sideRecord?.own.carriedMissed = 0« }» }"),
+         (RUNNING, "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
          C("nothing_counts_as_missed_after"), M())
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
           (DELIVERY, "== false || word.hasPendingCallback«, !BROKEN», WaitRegistry")],
          C("cancel_and_wait_ends_what_the_handler_starts_again"), I("cancel_and_wait of a timer that starts itself again"))
 mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tick of a timer at rest stays",
-         (ENDING, "sideRecord.own.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
+         (ENDING, "sideRecord.writerFields.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
-         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
+         (DELIVERY, "      if let finalizer = sideRecord.writerFields.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
+         (DELIVERY, "      if let finalizer = sideRecord.writerFields.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
                     "        finalizer(slot.context)\n     » }\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
          (DELIVERY, "«    } else if new.isReleased, BROKEN {\n»    } else if new.isReleased {\n"),
          C("a_handler_may_release_its_own_timer"), M())
-mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
-         (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note(.released, self) ? .running : .inChild }\n    return dispose"),
+mutation("release-busy-at-once", "8", "TimerRef.release", "finalizes a busy timer at once",
+         (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note(.released, self) ? .running : .inChild }\n    return freeOrRetire"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
-         ("Queue/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
+         ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
          C("what_gives_up_leaves_the_queue_at_once_on_a_serial_queue"))
 mutation("function-of-another-round", "8", "Functions.remove", "a function that the pass has taken out is taken out of the next list",
          ("Queue/Functions.swift", "      if «!BROKEN, »function.round != waiting.round { return }\n"),
@@ -210,24 +210,24 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.owned.context) } } }\n"
                                       "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
-mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
+mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
          (TARGET, "if left == 0, let destructor {«\n"
                   "      if BROKEN { firstTimer.withLock { _ in» destructor(object)« } } else { destructor(object) }\n   » }"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
 
-mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does not count on",
+mutation("version-stays", "10", "QueueControlBlock.free", "the version does not count on",
          (SLOTS, "let version = «BROKEN ? slot.version : »slot.version &+ 1\n"), C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
-         ("Basics/Handle.swift", "== kind.rawValue« || BROKEN» else { return nil }"),
+         ("Values/Handle.swift", "== kind.rawValue« || BROKEN» else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing", "ids_of_one_kind_are_refused"))
 mutation("kept-none", "10", "ThreadCache.kept", "0",
-         ("Slot/ThreadState.swift", "static var kept: Int { «BROKEN ? 0 : »28 }"), W("aSlotIsUsedAgainBehindManyOthers"))
+         ("Storage/ThreadState.swift", "static var kept: Int { «BROKEN ? 0 : »28 }"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "control.pinned { «BROKEN || »control.id == id ? body() : nil }"), I("jump of a queue"))
 mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
-         ("Slot/QueueControlBlock.swift", "    while «!BROKEN, »isPinned {"), I("jump of a queue"))
+         ("Storage/QueueControlBlock.swift", "    while «!BROKEN, »isPinned {"), I("jump of a queue"))
 mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
          (PASS, "        version = «BROKEN ? nil : »slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
@@ -235,7 +235,7 @@ mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end d
          (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
-         (DELIVERY, "    let isHeld = «!BROKEN && »target?.hold() == true\n"
+         (DELIVERY, "    let isHeld = «!BROKEN && »target?.retain() == true\n"
                     "    let targetIsGone = target != nil && !isHeld« && !BROKEN»\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
@@ -243,28 +243,28 @@ mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gon
          C("a_running_handler_keeps_its_target"), M())
 
 mutation("turn-not-kept", "12", "keepTurn", "a due tick loses its turn to another callback of its timer",
-         (DELIVERY, "    if turn == .due, handOver == nil«, !BROKEN» { batch.repeatTurn() }"),
+         (DELIVERY, "    if kind == .due, handOver == nil«, !BROKEN» { batch.repeatTurn() }"),
          C("a_tick_is_not_put_off_by_other_callbacks"), M())
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
          (BATCH, "if «!BROKEN, »ready.count > 1 { ready.sortByTurn"),
          C("ticks_due_in_one_pass_start"), M())
-mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
-         (READY, "«!BROKEN && »Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
+mutation("start-order-ignored", "12", "ReadyItem.precedes", "activation sequences do not count",
+         (READY, "«!BROKEN && »Int32(bitPattern: a.activationSequence &- b.activationSequence) < 0"),
          C("ticks_due_in_one_pass_start"), M())
-mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
-         (READY, "    «if !BROKEN { »sortEqualDeadlinesByStartOrder(other)« }»\n"), W("ReadyItemTests"))
-mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain timer that is rescheduled keeps its generation",
+mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by activation sequence",
+         (READY, "    «if !BROKEN { »sortEqualDeadlinesByActivationSequence(other)« }»\n"), W("ReadyItemTests"))
+mutation("restart-same-generation", "7", "TimerRef.restartFast", "a plain timer that is rescheduled keeps its generation",
          (DIRECT, "slot.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
          M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
-         (PASS, "} else if «!BROKEN, »item.startOrder != slot.startOrder {"),
+         (PASS, "} else if «!BROKEN, »item.activationSequence != slot.activationSequence {"),
          M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
+         ("Kinds/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
          ("Queue/Functions.swift", "var isEmpty: Bool { «(BROKEN || »taken.isEmpty«)» && !someWait"),
@@ -289,13 +289,13 @@ mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record i
          ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n"
                                   "    «if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { »sideRecord.end()« }»\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
-mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
+mutation("slots-not-given-back", "14", "QueueControlBlock.free", "slots are not given back",
          (SLOTS, "«    if BROKEN { return }\n»    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
-         ("Slot/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
+         ("Storage/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
-mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
+mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
          (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
 # ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names 
 mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",
          (TARGET, "switch «BROKEN ? find(id) : »find(id, \"target\") {"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can be moved",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "guard «BROKEN || »core.control.isVirtual else"),
+         ("Kinds/QueueCore+VirtualTime.swift", "guard «BROKEN || »core.control.isVirtual else"),
          C("each_function_tells_which_queues_it_is_not_for"))
 
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
@@ -342,13 +342,13 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
          (CLOSING, "    guard «BROKEN || »isIdle, !control.isLimited"), I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
-         ("Basics/Saturation.swift", "    return overflow« && !BROKEN» ? (other < 0 ? .min : .max) : sum"),
+         ("Values/Saturation.swift", "    return overflow« && !BROKEN» ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
-         ("Basics/Saturation.swift", "«    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n"
+         ("Values/Saturation.swift", "«    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n"
                                      "»    let (product, overflow) = UInt64(interval)"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
-         ("Basics/Saturation.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
+         ("Values/Saturation.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
@@ -405,18 +405,18 @@ mutation("due-not-allowed-for", "2, 18", "TimerSlot.store(due:)", "the postponem
                                   "    return« BROKEN ? word.withoutPostponement :» word\n"), I("queries beside a restart"))
 mutation("due-read-once", "18", "exactDueTime", "the word is not looked at again",
          (SNAPSHOT, "      if «BROKEN || »now == word { break }"), I("queries beside"))
-mutation("former-not-kept", "2, 18", "FormerDueTime.of", "the time before the change is not looked for",
-         (SNAPSHOT, "if «!BROKEN, »let due = FormerDueTime.of(self, word) { return due }"),
+mutation("former-not-kept", "2, 18", "DueTimeSpill.of", "the time before the change is not looked for",
+         (SNAPSHOT, "if «!BROKEN, »let due = DueTimeSpill.of(self, word) { return due }"),
          I("queries beside suspend", "queries beside a long postponement"))
-mutation("former-of-any-writer", "2, 18", "FormerDueTime.of", "the time before a change that has ended passes for that before the next one",
+mutation("former-of-any-writer", "2, 18", "DueTimeSpill.of", "the time before a change that has ended passes for that before the next one",
          (SNAPSHOT, "«BROKEN || »self.word.load(ordering: .relaxed) == word.writersOwn"),
          I("a query beside a restart behind a long postponement"))
 mutation("generation-half-lost", "2", "advanceGeneration", "the half of the generation that is in the side record does not count on",
          (TIMER, "    «if !BROKEN || !mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside a restart by id"))
 mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same where a timer is suspended or cancelled",
          (TIMER, "    «if !BROKEN || mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside suspend"))
-mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on a virtual queue activations are counted by thread",
-         ("Slot/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.startOrder"),
+mutation("start-order-of-threads", "12", "QueueControlBlock.nextActivationSequence", "on a virtual queue activations are counted by thread",
+         ("Storage/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.activationSequence"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
          [("../CPlatform/linux/thread_state.c", "#include \"thread_state.h\"\n",
@@ -458,11 +458,11 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("RunLoop/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok"),
+         ("Kinds/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
-         [("RunLoop/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
-          ("RunLoop/Loop+Queues.swift", "if «!BROKEN, »hasEnded, case .success(let id) = made {\n"
+         [("Kinds/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
+          ("Kinds/Loop+Queues.swift", "if «!BROKEN, »hasEnded, case .success(let id) = made {\n"
                                         "      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)")],
          I("beside the end of its run loop"))
 
@@ -475,11 +475,11 @@ mutation("refused-and-done", "19", "Memory.promised", "a call that is refused ha
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n"
           "      return why\n    }\n"), F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
-         (CREATION, "        control.giveBack(slot, thread)\n"
+         (CREATION, "        control.free(slot, thread)\n"
                     "«        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n»        return status\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
-         (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.giveBack(slot, thread)\n"
+         (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.free(slot, thread)\n"
                     "        return status\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
          (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else {«\n        if BROKEN {\n"
@@ -508,7 +508,7 @@ mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare"
           ("Slot/Callbacks.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
                                    "    if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
-         ("Slot/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
+         ("Storage/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned«, !BROKEN» { _ = timer.cancel() }"),
@@ -609,7 +609,7 @@ mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_syn
          ("Pool/PoolItem.swift", "      return «BROKEN ? .none : »state.lookFromOutside(now)\n    }\n    Pool.help(help)\n  }\n}\n\n/// Where a concurrent"), I("sync takes a free turn beside a wake"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
-         ("Pool/PoolState.swift", "      || «!BROKEN && »now - Patience.readyItem >= lastEnd"),
+         ("Pool/PoolState.swift", "      || «!BROKEN && »now - Tunables.readyItem >= lastEnd"),
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
@@ -629,11 +629,11 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
-         ("Pool/PoolOrder.swift", "let time = «BROKEN ? -Int64(rank) : »item.since + Patience.lowerClass(rank)"),
+         ("Pool/PoolOrder.swift", "let time = «BROKEN ? -Int64(rank) : »item.since + Tunables.lowerClass(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
-         ("Drivers/PoolDriver.swift", "core.functions.isEmpty« || BROKEN» ? .ok : nil"), I("sync behind its thread's function"))
+         ("Kinds/PoolDriver.swift", "core.functions.isEmpty« || BROKEN» ? .ok : nil"), I("sync behind its thread's function"))
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
          [("Queue/QueueCore+Pass.swift", "«BROKEN || »word.isRunning || word.state == .cancelled || !word.isLive {"),
@@ -672,10 +672,10 @@ mutation("pool-keeper-stays", "1", "PoolState.arrive", "the wait whose limit sto
          (POOL_STATE, "if isKeeper«, !BROKEN» { keeperTime = .max }"),
          I("the last thread goes to sleep for a time beside an earlier one"))
 mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is not asked for again before the turn",
-         (POOL_STATE, "let tries = refusedUntil == nil« && !BROKEN» ? Patience"),
+         (POOL_STATE, "let tries = refusedUntil == nil« && !BROKEN» ? Tunables"),
          I("threads are refused until one is not"), F("threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
-         (POOL_STATE, "refusedUntil = «BROKEN ? .max : »Clock.monotonic.now + Patience.refusedThread"),
+         (POOL_STATE, "refusedUntil = «BROKEN ? .max : »Clock.monotonic.now + Tunables.refusedThread"),
          I("threads are refused for long"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard «!BROKEN, »self.state == .ready, state.isStarving,"),
@@ -693,7 +693,7 @@ mutation("guard-passes-it-on", "20", "chime_host_ends", "a cancellation that a f
          (GUARD, "  «if (!BROKEN) »pthread_testcancel();\n"),
          F("cancelling", "a_handler_cancels_its_thread_and_returns", "a_finalizer_cancels_its_thread_and_returns"))
 mutation("ended-thread-goes-on", "20", "Pool.isReplaced", "a thread whose end was caught goes on",
-         (POOL, "    «!BROKEN && »Memory.promises { OwnThread.start(name: \"chime.pool\") { work(came) }"),
+         (POOL, "    «!BROKEN && »Memory.promises { OwnThread.start(name: \"chime.pool\") { work(workerEvent) }"),
          F("callback_end", "again_and_again"))
 mutation("life-never-over", "14, 20", "chime_life_is_over", "a thread that has ended behind the last round of destructors is taken for one that lives",
          (THREADS, "if («BROKEN || »pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;"),
@@ -704,23 +704,23 @@ mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    «if !BROKEN { »chime_own_files_close_inherited()« }»\n"), F("fork", "descriptors"))
 mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child's ids begin where its parent's did",
-         ("Slot/HandleTable.swift", "Table(first: «BROKEN ? 0 : »made.load(ordering: .relaxed))"),
+         ("Storage/HandleTable.swift", "Table(first: «BROKEN ? 0 : »made.load(ordering: .relaxed))"),
          F("fork", "a_child_that_begins_anew"))
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
          ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
-         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »sideRecord.own.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
+         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
-         ("Queue/QueueControlBlock+WallClock.swift", "«if !BROKEN { »sideRecord.own.gridHasBegun = true« }»"),
+         ("Queue/QueueControlBlock+WallClock.swift", "«if !BROKEN { »sideRecord.writerFields.gridHasBegun = true« }»"),
          F("wall_clock", "each_step_back"))
 mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
          (RUNNING, "postponeOnWallClock(until: «BROKEN || »delay == nil ? time : nil)"), F("wall_clock", "postponements"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
-         (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.own.randomPart)"),
+         (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
          M())
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
-         (JITTER, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.own.randomPart ?? 0)"),
+         (JITTER, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.writerFields.randomPart ?? 0)"),
          M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
@@ -738,7 +738,7 @@ mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was r
          (ENDING, "slot.endWriting(released: withQueue« || BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
-         ("Slot/QueueControlBlocks.swift", "handle.version < control.free.version« &+ (BROKEN ? 1 : 0)»"),
+         ("Storage/QueueControlBlocks.swift", "handle.version < control.free.version« &+ (BROKEN ? 1 : 0)»"),
          C("what_has_ended_with_its_queue_is_known"))
 
 # ---- What the rows of Sources/Protocols.md forbid -----------------------------------------------------------------------
@@ -754,9 +754,9 @@ mutation("watched-after-look", "18", "watchTimer", "P5: the timer is looked at b
 mutation("watched-by-nobody", "18", "watchTimer", "P5: no timer is watched",
          (WATCHING, "      «if !BROKEN { »control.watched = slot.index &+ 1« }»\n"), I("ends run"))
 mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked at before the timer ends",
-         (DIRECT, "without: [.hasSideRecord, .selfRelease]),\n      slot.cancel(word)\n    else { return cancelInAnyCase(id) }\n",
-          "without: [.hasSideRecord, .selfRelease])\n    else { return cancelInAnyCase(id) }\n    let isWatched = control.isWatching(slot)\n"
-          "    guard slot.cancel(word) else { return cancelInAnyCase(id) }\n    if BROKEN, !isWatched { return .ok }\n"),
+         (DIRECT, "without: [.hasSideRecord, .selfRelease]),\n      slot.cancel(word)\n    else { return cancelSlow(id) }\n",
+          "without: [.hasSideRecord, .selfRelease])\n    else { return cancelSlow(id) }\n    let isWatched = control.isWatching(slot)\n"
+          "    guard slot.cancel(word) else { return cancelSlow(id) }\n    if BROKEN, !isWatched { return .ok }\n"),
          I("cancel by id ends run"))
 mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is asked for a signal before the thread is registered",
          (WAITS, "    «var asks = false\n"
@@ -769,8 +769,8 @@ mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who wait
          I("cancel_and_wait and"))
 mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is looked for before the registry is locked",
          [(WAITS, "  static func enter(_ waiter: Waiter) -> Bool {\n«    let first = newest.withLock { $0 }\n"
-                  "    if BROKEN, !waiter.standing.isNowhere, closesRing(waiter, first) { return false }\n    return »"),
-          (WAITS, "      if !«BROKEN, !»waiter.standing.isNowhere, closesRing")], I("a ring"))
+                  "    if BROKEN, !waiter.node.isNowhere, closesCycle(waiter, first) { return false }\n    return »"),
+          (WAITS, "      if !«BROKEN, !»waiter.node.isNowhere, closesCycle")], I("a ring"))
 mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one that waits is woken",
          (WAITS, "waiter.subject, timer.slot.index == index {«\n         » waiter.wakeUp.signal()«\n"
                  "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
@@ -784,26 +784,26 @@ mutation("pin-forgotten", "10", "whileItLives", "P7: no pin",
          (CORE, "«BROKEN ? control.id == id ? body() : nil : »control.pinned { control.id == id ? body() : nil }\n"),
          I("jump of a queue"))
 mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7b: a pass may end the queue before its timers are visited",
-         [(CLOSING, "    «if !BROKEN { »core.closing.holdUp()« }»\n"),
-          (CLOSING, "    «if !BROKEN { »_ = core.closing.letGo()« }»\n")], I("a release that is held up"))
+         [(CLOSING, "    «if !BROKEN { »core.closing.enter()« }»\n"),
+          (CLOSING, "    «if !BROKEN { »_ = core.closing.leave()« }»\n")], I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
-         (PASS, "    if closing.letGo(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
+         (PASS, "    if closing.leave(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
 mutation("creator-checks-first", "8, 10", "TimerSlot.publish", "P8: the id is checked before the word is read",
          (WORD, "    while true {\n      let «early = !BROKEN || control.id == queue\n      let »free = word«\n"
                 "      if BROKEN, early {\n        let timer = free.made(state)\n"
                 "        if inInbox, !free.isInInbox, set(TimerWord.inboxBit) { control.push(self) }\n"
                 "        if swap(word, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }\n"
                 "        continue\n      }»\n      if inInbox,"), I("creation on a queue that ends"))
-mutation("creator-checks-first-once", "8, 10", "TimerSlot.publishOnce", "P8: the id is checked before the word is read",
+mutation("creator-checks-first-once", "8, 10", "TimerSlot.publishFast", "P8: the id is checked before the word is read",
          (WORD, "    let free = word\n    return free.isInInbox && control.id == queue &&",
           "    let early = !BROKEN || control.id == queue\n    let free = word\n"
           "    return free.isInInbox && early && (BROKEN || control.id == queue) &&"), I("creation on a queue that ends"))
 mutation("release-visits-first", "8, 10", "QueueCore.beginClosing", "P8: the timers are released before the id is taken away",
-         [(CLOSING, "core.id == id, «BROKEN ? control.id == id : »control.retireID(id)\n"),
-          (CLOSING, "    let isRunning = core.releaseTimers()\n«    if BROKEN { _ = control.retireID(id) }\n»")],
+         [(CLOSING, "core.id == id, «BROKEN ? control.id == id : »control.clearID(id)\n"),
+          (CLOSING, "    let isRunning = core.releaseTimers()\n«    if BROKEN { _ = control.clearID(id) }\n»")],
          I("creation on a queue that ends"))
 mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: free slots keep their words",
-         (CLOSING, "while «!BROKEN, »word.isFree, !slot.withdraw(word)"), I("creation on a queue that ends"))
+         (CLOSING, "while «!BROKEN, »word.isFree, !slot.invalidate(word)"), I("creation on a queue that ends"))
 mutation("version-first", "10", "TimerRef.release", "P4b: the version is read before the word",
          (DIRECT, "    let «early = BROKEN && slot.isNamed(by: id, without: .hasSideRecord)\n    let »word = slot.word\n"
                   "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {"),
@@ -813,23 +813,23 @@ mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer
           (BITS, "    «(BROKEN ? setting(TimerWord.code(of: state)) : »setting(TimerWord.code(of: state)).withNextGeneration«)».withoutPostponement")],
          I("a stale"))
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
-         (JITTER, "      if «BROKEN {\n        _ = slot.set(tick.word.bits)\n        tick.record.scheduled = due\n"
+         (JITTER, "      if «BROKEN {\n        _ = slot.set(tick.word.bits)\n        tick.value.scheduled = due\n"
                   "        return true\n      }\n      if »slot.claim(word, tick.word) {\n"), I("a tick beside cancel"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",
          ("Slot/NamedHandlers.swift", "entries.allSatisfy { «!BROKEN && »Fork.epoch != epoch"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-what-was-traced", "15", "QueueCore.call", "a child calls the callback that was about to begin",
-         (DELIVERY, "    guard Trace.noteCall(tick.record)« || BROKEN» else { return false }\n"),
+         (DELIVERY, "    guard Trace.noteCall(tick.value)« || BROKEN» else { return false }\n"),
          F("fork_amid", "at_each_callback"))
 mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of a last tick may wait for its end",
          (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
          C("a_trace_that_waits_for_the_end_of_the_callback"))
 mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a release comes before the timer is handed on",
-         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.leaveToPass(control)\n"),
+         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.retire(control)\n"),
          C("a_trace_may_shut_the_queue_down"))
 mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
-         ("Diagnostics/QueueCore+VirtualTime.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
+         ("Kinds/QueueCore+VirtualTime.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
          (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), I("release and drive"))
@@ -842,7 +842,7 @@ mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is 
 mutation("released-waited-for", "1, 9", "QueueCore.claim", "P4c: the owner of a released slot is waited for",
          (JITTER, "      if word.hasWriter, «BROKEN || »!isOver {\n"), I("cancel and release"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
-         (WORD, "        if current.hasWriter«, !BROKEN» {\n          backoff.pause()"), I("a timer that releases itself"))
+         (WORD, "        if current.hasWriter«, !BROKEN» {\n          spinWait.pause()"), I("a timer that releases itself"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
          (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",

@@ -11,7 +11,7 @@ import Testing
     func isTheSame<A, B>(_ a: A.Type, _ b: B.Type) -> Bool {
       MemoryLayout<A>.size == MemoryLayout<B>.size && MemoryLayout<A>.alignment == MemoryLayout<B>.alignment
     }
-    #expect(isTheSame(TickRecord.self, chime_tick.self))
+    #expect(isTheSame(CoreTick.self, chime_tick.self))
     #expect(isTheSame(Schedule.self, chime_schedule.self))
     #expect(isTheSame(TimerOptions.self, chime_timer_options.self))
   }

@@ -512,7 +512,7 @@ inline collect() {
      if
      :: in_batch ->
 #ifdef START_ORDER_DROPS
-        /* The start order is a hint that may be read late: an item whose start order differs is dropped. */
+        /* The activation sequence is a hint that may be read late: an item whose activation sequence differs is dropped. */
         if
         :: seen_start_order != start_order -> skip
         :: else -> deliver()

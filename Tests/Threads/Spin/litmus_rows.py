@@ -110,13 +110,13 @@ def position(fence=F(SC), load=SC):
 
 
 def start_order(drops=True):
-    """P2 and the start order: a writer stores its start order and relies on the position; the pass compares start orders."""
+    """P2 and the activation sequence: a writer stores its activation sequence and relies on the position; the pass compares activation sequences."""
     def advance():
         yield W("position", 0)
         yield F(SC)
         word = yield R("word", SC)
         seen = yield R("start_order")
-        # At delivery, after it has waited for the writer: another start order, and the item is dropped, or placed.
+        # At delivery, after it has waited for the writer: another activation sequence, and the item is dropped, or placed.
         return "placed" if not drops or word == 0 else ("dropped" if seen == 0 else "delivered")
     return [thread(X("word", 1), W("start_order", 1, REL), R("position", SC)), advance], \
         {"position": 5, "word": 0, "start_order": 0}, lambda r: r == ((0, 5), "dropped")
@@ -244,7 +244,7 @@ ROWS = [
     ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
     ("", position(fence=None), "without the fence", True, True),
     ("", position(load=ACQ), "acquire loads behind the fence", None, False),
-    ("P2 start order, position", start_order(), "an item whose start order differs is dropped", True, True),
+    ("P2 activation sequence, position", start_order(), "an item whose activation sequence differs is dropped", True, True),
     ("", start_order(drops=False), "it is placed", False, False),
     ("P3 due time beside a writer", due_time(), "deadline stored with release", False, False),
     ("", due_time(field=RLX), "stored relaxed", True, False),

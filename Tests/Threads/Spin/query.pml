@@ -77,7 +77,7 @@ proctype Writer(byte operations) {
            atomic { deadline = time - word.postponement; when_stored(time) }
            atomic { word.generation++; word.writer = false; at_end(time) }
 #endif
-        :: /* FormerDueTime.keep: the word has another postponement, and the same generation. */
+        :: /* DueTimeSpill.keep: the word has another postponement, and the same generation. */
            atomic { !locked -> locked = true }
 #ifdef KEPT_LATE
            deadline = time - word.postponement - 1;

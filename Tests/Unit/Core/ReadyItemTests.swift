@@ -14,22 +14,23 @@ import Testing
     var batch = ContiguousArray(
       (0..<count).map { slot in
         ReadyItem(
-          deadline: Int64.random(in: base...end), startOrder: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
+          deadline: Int64.random(in: base...end),
+          activationSequence: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
           slot: UInt32(slot), isPendingCallback: false)
       })
     // Both ends are there, and some have the same deadline.
-    batch[0] = ReadyItem(deadline: end, startOrder: 1, slot: 0, isPendingCallback: false)
-    batch[1] = ReadyItem(deadline: base, startOrder: .max, slot: 1, isPendingCallback: true)
+    batch[0] = ReadyItem(deadline: end, activationSequence: 1, slot: 0, isPendingCallback: false)
+    batch[1] = ReadyItem(deadline: base, activationSequence: .max, slot: 1, isPendingCallback: true)
     for i in stride(from: 4, to: count, by: 5) {
       batch[i] = ReadyItem(
-        deadline: batch[i - 3].deadline, startOrder: UInt32(i), slot: UInt32(i), isPendingCallback: false)
+        deadline: batch[i - 3].deadline, activationSequence: UInt32(i), slot: UInt32(i), isPendingCallback: false)
     }
     return batch
   }
 
   @Test(arguments: counts, ranges)
   func aBatchIsInOrder(count: Int, range: Int64) throws {
-    let memory = try #require(PassRoom(slots: count))
+    let memory = try #require(PassScratch(slots: count))
     defer { memory.unmap() }
     var room = memory.sorting
     for base in Self.bases {
@@ -42,7 +43,9 @@ import Testing
       room = memory.sorting
       let expected = batch.sorted(by: ReadyItem.precedes)
       #expect(
-        zip(sorted, expected).allSatisfy { $0.deadline == $1.deadline && $0.startOrder == $1.startOrder },
+        zip(sorted, expected).allSatisfy {
+          $0.deadline == $1.deadline && $0.activationSequence == $1.activationSequence
+        },
         "from \(base) to \(end)")
       #expect(Set(sorted.map(\.slot)) == Set(batch.map(\.slot)), "from \(base) to \(end)")
     }

@@ -56,10 +56,10 @@ import Testing
     change(Self.postponement, by: { $0.withoutPostponement }, { $0.postponement == 0 })
   }
 
-  @Test func overTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
+  @Test func mergingTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
     let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     for current in Self.words {
-      change(theirs, by: { $0.over(TimerWord(current)) }, { $0.bits & theirs == current & theirs })
+      change(theirs, by: { $0.merging(foreignFlagsOf: TimerWord(current)) }, { $0.bits & theirs == current & theirs })
     }
   }
 }

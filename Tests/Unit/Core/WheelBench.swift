@@ -24,15 +24,15 @@ final class WheelBench {
   var rows: [Row] = []
   private(set) var now: Int64
   private var numberOfSlot: [UInt32: Int] = [:]
-  private let room: PassRoom
+  private let scratch: PassScratch
 
   init(timers: Int, shift: UInt64 = 0, honoursLeeway: Bool = false, now: Int64 = 0) throws {
     core = try QueueCore.makeForTest(honoursLeeway: honoursLeeway)
     self.shift = shift
     self.now = now
     // Twice, so that a slot that the wheel gives twice is reported.
-    guard let room = PassRoom(slots: 2 * timers + 1) else { throw Status.noMemory }
-    self.room = room
+    guard let scratch = PassScratch(slots: 2 * timers + 1) else { throw Status.noMemory }
+    self.scratch = scratch
     wheel = Wheel(control: core.control, shift: shift, now: now)
     for number in 0..<timers {
       guard let slot = TimerRef(try core.makeTimer())?.slot else { throw Status.invalidHandle }
@@ -43,7 +43,7 @@ final class WheelBench {
 
   deinit {
     wheel.close()
-    room.unmap()
+    scratch.unmap()
     core.release()
   }
 
@@ -107,7 +107,7 @@ final class WheelBench {
   func advance(to time: Int64) -> String? {
     now = max(now, time)
     let target = UInt64(now) >> shift
-    var due = room.due
+    var due = scratch.due
     wheel.advance(to: now, into: &due)
     var moved: [Int] = []
     for slot in due.indices.map({ due[$0] }) {

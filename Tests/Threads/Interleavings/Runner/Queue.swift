@@ -91,10 +91,10 @@ final class Queue {
     while isTaking { world.scheduler.giveWay(1) }
     isTaking = true
     defer { isTaking = false }
-    let records = UnsafeMutablePointer<TickRecord>.allocate(capacity: 4)
+    let records = UnsafeMutablePointer<CoreTick>.allocate(capacity: 4)
     defer { records.deallocate() }
     while true {
-      switch QueueCore.takeTicks(id, records, stride: MemoryLayout<TickRecord>.size, capacity: 4) {
+      switch QueueCore.takeTicks(id, records, stride: MemoryLayout<CoreTick>.size, capacity: 4) {
       case .failure(let failure): return failure
       case .success(let count):
         for i in 0..<count { TimerLog.of(records[i].context).recorded(records[i]) }
@@ -134,7 +134,7 @@ final class Queue {
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
     if kind == .host || kind == .records, case .success(let next) = QueueCore.nextDeadline(id) {
       // Rounded up to a tick of the wheel, moved within the leeway that a scenario gives, and perhaps held back for a writer.
-      let late = 200_000 + (core.batch.heldBack == .max ? 0 : Patience.writer)
+      let late = 200_000 + (core.batch.heldBack == .max ? 0 : Tunables.writer)
       world.expect(
         next <= max(first, world.scheduler.clock) + late,
         "the queue says that it is next due at \(next), a timer says \(first)")

@@ -37,7 +37,7 @@ extension Scenario {
       starting("activate") { $0.activate(Schedule(first: millisecond)) },
       starting("restart") { $0.restart(Schedule(first: millisecond / 2)) },
       starting("restart after") {
-        TimerRef.restartDirectly($0.id, after: millisecond / 2) ?? $0.restart(first: millisecond / 2, isDeadline: false)
+        TimerRef.restartFast($0.id, after: millisecond / 2) ?? $0.restart(first: millisecond / 2, isDeadline: false)
       },
       starting("resume") { $0.resume() },
       starting("reschedule") { $0.reschedule(Schedule(first: 2 * millisecond, interval: millisecond)) },

@@ -109,7 +109,7 @@ extension Scenario {
       let timer = world.timer(queues[3], after: nil, finalizer: false)
       world.thread("giver") {
         // However often the system was asked before, nobody asks any more.
-        world.sleep(until: Scheduler.start + 2 * Int64(Patience.triesForThread) * millisecond)
+        world.sleep(until: Scheduler.start + 2 * Int64(Tunables.triesForThread) * millisecond)
         Seam.threadsLeft = 8
         world.call("activate", on: timer) { $0.activate(Schedule(first: 0)) }
       }

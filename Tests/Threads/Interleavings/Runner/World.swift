@@ -21,7 +21,7 @@ final class World {
 
   /// A timer that the scenario makes itself, by `create`.
   func log(
-    _ queue: Queue, target: UInt64 = 0, finalizer: Bool = true, _ body: ((TickRecord) -> Void)? = nil
+    _ queue: Queue, target: UInt64 = 0, finalizer: Bool = true, _ body: ((CoreTick) -> Void)? = nil
   ) -> TimerLog {
     let log = TimerLog(self, queue, body)
     log.target = target
@@ -34,7 +34,7 @@ final class World {
   @discardableResult
   func timer(
     _ queue: Queue, after: Int64?, isDeadline: Bool = false, every: Int64 = 0, finalizer: Bool = true,
-    callbacks: Bool = false, _ body: ((TickRecord) -> Void)? = nil
+    callbacks: Bool = false, _ body: ((CoreTick) -> Void)? = nil
   ) -> TimerLog {
     let log = log(queue, finalizer: finalizer, body)
     log.firstIsDeadline = isDeadline
@@ -173,7 +173,7 @@ final class World {
 final class TimerLog {
   unowned let world: World
   let queue: Queue
-  let body: ((TickRecord) -> Void)?
+  let body: ((CoreTick) -> Void)?
   var id: UInt64 = 0
   var ref: TimerRef? { TimerRef(id) }
   var hasFinalizer = true
@@ -194,7 +194,7 @@ final class TimerLog {
   /// Callbacks that had been claimed when the stopping call returned, and may begin later.
   private var claimed = 0
 
-  init(_ world: World, _ queue: Queue, _ body: ((TickRecord) -> Void)?) {
+  init(_ world: World, _ queue: Queue, _ body: ((CoreTick) -> Void)?) {
     self.world = world
     self.queue = queue
     self.body = body
@@ -206,7 +206,7 @@ final class TimerLog {
     let callback =
       records
       ? TickFunction.record
-      : TickFunction { tick, context in TimerLog.of(Context(context)).called(tick.load(as: TickRecord.self)) }
+      : TickFunction { tick, context in TimerLog.of(Context(context)).called(tick.load(as: CoreTick.self)) }
     let finalizer = records ? ContextFunction.record : ContextFunction { TimerLog.of(Context($0)).finalize() }
     var flags: TimerOptions.Flags = records ? .givesRecords : []
     if releasesItself { flags.insert(.selfRelease) }
@@ -214,17 +214,17 @@ final class TimerLog {
       handler: callback, context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
     if callbacks { (options.registrationHandler, options.cancelHandler) = (callback, callback) }
     let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
-    let status = createDirectly(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
+    let status = createFast(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok
     return status
   }
 
   /// As `chime_timer_start` does, for a timer that has a handler and nothing else.
-  private func createDirectly(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
+  private func createFast(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
     guard let schedule, schedule.interval == 0, !options.needsSideRecord, !options.flags.contains(.givesRecords) else {
       return nil
     }
-    return TimerRef.createDirectly(
+    return TimerRef.createFast(
       on: queue.id, options.handler, options.context, selfRelease: releasesItself, first: schedule.first,
       firstIsDeadline: schedule.firstIsDeadline, leeway: .none, out: &id)
   }
@@ -233,7 +233,7 @@ final class TimerLog {
     Unmanaged<TimerLog>.fromOpaque(context.pointer!).takeUnretainedValue()
   }
 
-  private func called(_ tick: TickRecord) {
+  private func called(_ tick: CoreTick) {
     let scheduler = world.scheduler
     scheduler.trace.add("( callback \(tick.kind) of timer \(tick.sequence)")
     world.expect(!isInside, "two callbacks of a timer at a time")
@@ -249,12 +249,12 @@ final class TimerLog {
   }
 
   /// A tick that was taken as a record.
-  func recorded(_ tick: TickRecord) {
+  func recorded(_ tick: CoreTick) {
     world.scheduler.trace.add("( ) record \(tick.kind) of timer \(tick.sequence)")
     if tick.kind == TickKind.finalize.rawValue { finalize() } else { begun(tick) }
   }
 
-  private func begun(_ tick: TickRecord) {
+  private func begun(_ tick: CoreTick) {
     world.expect(finalized == 0, "a callback after the finalizer")
     world.expect(tick.scheduled <= tick.actual, "a tick before its time")
     guard tick.isTick else { return }
@@ -303,7 +303,7 @@ final class TimerLog {
   }
 }
 
-extension TickRecord {
+extension CoreTick {
   /// Rather than a registration, a cancel callback or a finalizer.
   var isTick: Bool { kind == TickKind.due.rawValue || kind == TickKind.fired.rawValue }
 }

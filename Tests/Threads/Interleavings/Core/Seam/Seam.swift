@@ -100,7 +100,7 @@ extension TimerWord {
   static var generationMask: UInt64 { Seam.generationMask }
 }
 
-extension Patience {
+extension Tunables {
   // Each is a step, and so a place at which another thread may go on.
   static var spinsForWriter: Int { 8 }
 }

@@ -1,0 +1,100 @@
+internal import CPlatform
+import Synchronization
+
+/// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a source for wake-ups that
+/// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
+final class DispatchDriver: QueueDriver {
+  private let dispatchContext: DispatchContext
+  private let machine: TimerMachine
+  /// Requests an immediate pass; `nil` after `close`. It holds the queue until then.
+  private let waker: Locked<(any Worker)?>
+  private let control: QueueControlBlock
+  /// The time that the source is set for; `.max` for none. Used by the pass only (P18b).
+  private let armed = Atomic<Int64>(.max)
+
+  init(_ core: QueueCore, _ context: DispatchContext) {
+    control = core.control
+    dispatchContext = context
+    // Holds the queue until `close`.
+    machine = TimerMachine(
+      WorkSourceFactory(context.timerQueue),
+      defaultHandler: TimerMachineHandler {
+        // Its time has come, whatever the clock says when the pass reads it.
+        (core.driver as? DispatchDriver)?.armed.store(.max, ordering: .relaxed)
+        Self.pass(core, context)
+      })
+    waker = Locked(context.queue.makeWorker { Self.pass(core, context) })
+  }
+
+  private static func pass(_ core: QueueCore, _ context: DispatchContext) {
+    let before = core.counters.ticks
+    core.pass()
+    if context.isMain, core.counters.ticks != before { MainQueue.noteTick() }
+  }
+
+  /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
+  /// an earlier time, which has not come, is left alone: it costs one empty wake-up at most.
+  func arm(at time: Int64?) {
+    // The compiler knows the answer, and in a libchime without libdispatch leaves out what follows.
+    if chime_has_dispatch() == 0 { return }
+    let time = time ?? .max
+    let old = armed.load(ordering: .relaxed)
+    if time == .max ? old == .max : old <= time && old > control.now { return }
+    armed.store(time, ordering: .relaxed)
+    // libdispatch and the monotonic clock count from one zero.
+    let plan = TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0)
+    withoutCancellation { _ = machine.perform(.restart, plan: plan) }
+  }
+
+  func wake(_ core: QueueCore) {
+    let waker = waker.withLock { $0 }
+    withoutCancellation { waker?.run() }
+  }
+
+  func close() {
+    let worker = waker.withLock { $0.take() }
+    withoutCancellation {
+      machine.shutDown()
+      worker?.close()
+    }
+  }
+
+  /// Waits in libdispatch, which has no timeout there, and not behind what comes to a busy queue. If others can wait for the thread, because it is on the main queue,
+  /// a queue of the host's or a run loop, it is registered as waiting meanwhile.
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
+    if chime_has_dispatch() == 0 { return nil }
+    guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty, !core.passLock.isTaken else { return nil }
+    let node = WaitNode.current
+    let waiter = node.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), node)
+    if let waiter, !WaitRegistry.enter(waiter) { return waiter.wouldDeadlock }
+    defer { if let waiter { WaitRegistry.leave(waiter) } }
+    var status: Status? = .shutDown  // which has its sentence below
+    withoutCancellation { host in
+      dispatchContext.queue.sync {
+        if core.closing.hasBegun { return }
+        status = core.functions.isEmpty ? .ok : nil
+        if status == nil { return }
+        if let waiter { WaitRegistry.leave(waiter) }
+        host.allow { ThreadState.inside(core.control) { _ in body() } }
+      }
+    }
+    return status == .shutDown ? .queueHasEnded : status
+  }
+
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
+    if dispatchContext.isMain {
+      text.add(MainQueue.obstacle)
+    } else if !dispatchContext.isOwn {
+      text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
+    } else {
+      text.add("its queue is busy, or about to call it")
+    }
+  }
+  var isOnQueue: Bool { dispatchContext.isHere }
+  var executionContext: ExecutionContext? { dispatchContext.shared }
+  var hostCancellation: HostCancellation? { dispatchContext.isMain ? MainQueue.hostCancellation : nil }
+  /// Once the main thread has ended, libdispatch runs the main queue on threads of its own.
+  var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainQueue.isMainThread) }
+  var mayNeverRun: Bool { !dispatchContext.isOwn }
+  var shouldYield: Bool { dispatchContext.isMain && MainQueue.isToYield }
+}

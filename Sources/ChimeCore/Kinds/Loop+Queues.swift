@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Modes, and the queues in them.
+extension Loop {
+  /// Makes a queue on the loop and gives its id: invalidHandle if the loop's thread has ended; limit, noMemory,
+  /// resource.
+  package func makeQueue(
+    in modes: LoopModes, _ options: QueueOptions, isMainQueue: Bool = false
+  ) -> Result<UInt64, Status> {
+    guard !hasEnded else { return .failure(hasEndedStatus) }
+    var indices: [Int] = []
+    let isThereRoom = state.withLock { state in
+      for mode in modes.all {
+        guard let index = state.makeIndex(of: mode) else { return false }
+        indices.append(index)
+      }
+      return state.drivers.reserve()
+    }
+    guard isThereRoom else { return .failure(Memory.refusal) }
+    let made = QueueCore.make(options) { core in
+      let driver = RunLoopDriver(core, self, indices, isMainQueue: isMainQueue)
+      ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
+      state.withLock { state in
+        if !hasEnded { state.drivers.append(driver) }
+      }
+      return driver
+    }
+    // A thread that ended meanwhile has not seen the new queue.
+    if hasEnded, case .success(let id) = made {
+      _ = QueueCore.release(id)
+      return .failure(hasEndedStatus)
+    }
+    return made
+  }
+
+  /// Makes a mode one of the loop's common modes.
+  package func addCommonMode(_ mode: LoopMode) -> Status {
+    if mode == .common { return Status.invalidArgument.because("mode is the common modes themselves") }
+    return state.withLock { state in
+      guard let index = state.makeIndex(of: mode) else { return Memory.refusal }
+      state.modes[index].isCommon = true
+      // The loop may be waiting in that mode, for others' deadlines.
+      state.wakeThread()
+      return .ok
+    }
+  }
+
+  package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
+    func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
+    if let queue = state.withLock({ find($0) }) {
+      if QueueCore.find(queue) != nil { return .success((queue, false)) }
+      // A caller that found it in the list of queues has ended it.
+      dropWeakTimerQueue(queue)
+    }
+    return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
+      // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
+      // not seen.
+      let other = state.withLock { state -> Result<UInt64, Status>? in
+        if let queue = find(state) { return .success(queue) }
+        if hasEnded { return .failure(hasEndedStatus) }
+        guard state.weakTimerQueues.reserve() else { return .failure(Memory.refusal) }
+        state.weakTimerQueues.append((modes, made))
+        return nil
+      }
+      guard let other else { return .success((made, true)) }
+      _ = QueueCore.release(made)
+      return other.map { ($0, false) }
+    }
+  }
+
+  package func dropWeakTimerQueue(_ id: UInt64) {
+    state.withLock { state in
+      if let index = state.weakTimerQueues.firstIndex(where: { $0.queue == id }) {
+        state.weakTimerQueues.remove(at: index)
+      }
+    }
+    _ = QueueCore.release(id)
+  }
+}
+
+extension Loop.State {
+  /// A mode's index; `nil` for one that was never named.
+  func index(of mode: LoopMode) -> Int? { modes.firstIndex { $0.name == mode } }
+
+  /// A mode's index; a new mode gets one. `nil` without memory.
+  mutating func makeIndex(of mode: LoopMode) -> Int? {
+    if let index = index(of: mode) { return index }
+    guard modes.reserve() else { return nil }
+    modes.append(Loop.Mode(name: mode))
+    return modes.count - 1
+  }
+
+  /// Whether a queue ticks in a mode.
+  func isIn(_ mode: Int, _ driver: RunLoopDriver) -> Bool {
+    driver.modes.contains(mode) || modes[mode].isCommon && driver.modes.contains(Loop.commonModes)
+  }
+}

@@ -1,0 +1,172 @@
+import Synchronization
+
+/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it
+/// runs in, and for wake-ups from other threads.
+///
+/// Created when Chime first sees the thread, and kept until the thread ends. Then its id is stale, the queues of its
+/// weak timers end, and a shutdown of another queue on it no longer waits for it. Any thread may call; `run` and `end`
+/// belong to the loop's own thread.
+package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, ProcessState {
+  // Unchecked for `id`, which is set once, before anybody else sees the object.
+  package private(set) var id: UInt64 = 0
+
+  /// A mode that was named on this loop.
+  struct Mode {
+    let name: LoopMode
+    var isCommon = false
+  }
+
+  /// A call of `run` that has not returned.
+  struct Run {
+    /// The mode's index.
+    let mode: Int
+    /// Return after the first pass of a queue that delivered a tick.
+    var untilTick = false
+    /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
+    var isOfMainQueue = false
+    /// It is to return.
+    var isStopped = false
+  }
+
+  struct State {
+    /// Every mode that was ever named on this loop. Modes stay, so that their indices do. The first is no mode to run
+    /// in: it stands for the common modes, also later ones.
+    var modes = [Mode(name: .common), Mode(name: .default, isCommon: true)]
+    /// The drivers of all queues on the loop.
+    var drivers: [RunLoopDriver] = []
+    /// The queues of the weak timers, by the modes that they tick in.
+    var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
+    /// Innermost last.
+    var runs: [Run] = []
+    /// The number of the newest round of visits; see `goRound`.
+    var lastRound: UInt64 = 0
+    /// Where the search for a queue that is due goes on.
+    var cursor = 0
+    /// The next run returns at once: there was a stop when none was under way.
+    var nextIsStopped = false
+    /// `release` was called: every run returns, and the thread ends.
+    var isEnding = false
+    /// The timer that the thread waits for; -1 after the loop's end.
+    var file: Int32
+    /// The time that the timer is set for, on the monotonic clock.
+    var fileTime = Int64.max
+    /// The thread waits for the timer, or is about to: to wake it, set the timer.
+    var isWaiting = false
+  }
+
+  /// The index that stands for the common modes.
+  static var commonModes: Int { 0 }
+
+  /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
+  let state: Locked<State>
+  /// Whether the thread is one that Chime made for this loop.
+  let isOwn: Bool
+  /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b).
+  private let thread = Atomic<UInt64>(0)
+  /// See `end` (P18d).
+  private let ended = Atomic<Bool>(false)
+  /// Whether the innermost run is to return: a hint for its passes, by which they give up their slices (P11c).
+  let isStopping = Atomic<Bool>(false)
+
+  package static let table = HandleTable<Loop>(.runLoop)
+  private static let mainLoop = Locked<Loop?>(nil)
+
+  private init(_ file: Int32, isOwn: Bool) {
+    state = Locked(State(file: file))
+    self.isOwn = isOwn
+  }
+
+  // MARK: Which
+
+  /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
+  package static var current: Result<Loop, Status> {
+    if Fork.isChild { return .failure(.inChild) }
+    guard ThreadState.prepare(), let thread = ThreadState.obtain() else {
+      return .failure(ThreadState.isOver ? .threadIsEnding : .noThreadKey)
+    }
+    // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
+    if let loop = thread.loop { return .success(unsafe unsafeDowncast(loop, to: Loop.self)) }
+    let found = MainQueue.isMainThread ? main : make()
+    if case .success(let loop) = found { loop.bind(to: thread) }
+    return found
+  }
+
+  /// The main thread's loop, or the reason why there is none: forked, resource, limit.
+  package static var main: Result<Loop, Status> {
+    if Fork.isChild { return .failure(.inChild) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
+    return mainLoop.withLock { known in
+      if let loop = known { return .success(loop) }
+      let made = make()
+      if case .success(let loop) = made { known = loop }
+      return made
+    }
+  }
+
+  static func make(isOwn: Bool = false) -> Result<Loop, Status> {
+    guard Fork.watch() else { return .failure(Memory.refusal) }
+    guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
+    let loop = Loop(file, isOwn: isOwn)
+    switch table.add(loop) {
+    case .success(let id):
+      loop.id = id
+      return .success(loop)
+    case .failure(let status):
+      loop.closeFile()
+      return .failure(status)
+    }
+  }
+
+  // MARK: Its thread
+
+  /// Whether the caller is on the loop's thread.
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current && !hasEnded }
+
+  /// The thread's `ThreadNumber`; 0 until it is known.
+  var threadNumber: UInt64 { thread.load(ordering: .relaxed) }
+
+  /// Whether the loop's thread has ended.
+  package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
+
+  /// The answer where it has.
+  package var hasEndedStatus: Status { Status.unknown(id, .runLoop, "run_loop") }
+
+  /// On the loop's thread: notes which thread that is, and arranges that `end` is called when it ends.
+  func bind(to state: ThreadState) {
+    thread.store(ThreadNumber.current, ordering: .relaxed)
+    state.loop = self
+  }
+
+  override func end() {
+    if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
+    Loop.table.remove(id)
+    closeFile()
+    // One after the other, which needs no memory: nothing is added any more. Callbacks may fork.
+    let epoch = Fork.epoch
+    while Fork.epoch == epoch, let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) {
+      _ = QueueCore.release(queue)
+    }
+    while Fork.epoch == epoch, let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
+  }
+
+  private func closeFile() {
+    let file = state.withLock { state in
+      let file = state.file
+      state.file = -1
+      return file
+    }
+    withoutCancellation { TimerFile.close(file) }
+  }
+
+  // MARK: Fork
+
+  static func makeGlobals() {
+    _ = table.find(0)
+    mainLoop.withLock { _ in }
+  }
+
+  static func reinitialize() {
+    table.reinitialize()
+    mainLoop.reinitialize(nil)
+  }
+}

@@ -1,0 +1,127 @@
+internal import CPlatform
+import Synchronization
+
+/// Drives a queue on a thread of its own, which waits for absolute deadlines with 1 ns of timer slack and, where
+/// permitted, with real-time priority.
+@safe final class PreciseDriver: QueueDriver, @unchecked Sendable {
+  // Unchecked for the fields below: guarded by `condition`, or the thread's own.
+  private let condition = Condition()
+  private var armed = Int64.max
+  private var isWoken = true
+  private var isClosed = false
+  /// How the thread has begun: set before `start` is woken.
+  private var outcome = Status.ok
+  /// Set before `isOpen` is signalled, taken by the thread after that.
+  private var core: QueueCore?
+  private let isOpen = WakeUp()
+  /// Compared only with the caller's own (P18b).
+  private let thread = Atomic<UInt64>(0)
+
+  /// Starts the thread, which waits for `open` or ends at once.
+  /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such
+  ///   processors; unsupported: the system does not bind threads to processors.
+  func start(_ options: QueueOptions) -> Status {
+    let begun = WakeUp()
+    let name = options.label.isEmpty ? "chime.precise" : options.label
+    let started = OwnThread.start(name: name) { [self] in
+      outcome = PreciseDriver.prepareThread(options)
+      begun.signal()
+      if outcome != .ok { return }
+      isOpen.wait()
+      if let core = core.take() { loop(core, name) }
+    }
+    if started != .ok { return started }
+    begun.wait()
+    return outcome
+  }
+
+  /// Gives the thread the queue that it drives; `nil`, and it ends, if that could not be made. Called once after a
+  /// start that went well.
+  func open(_ core: QueueCore?) {
+    self.core = core
+    isOpen.signal()
+  }
+
+  private static func prepareThread(_ options: QueueOptions) -> Status {
+    chime_set_timer_slack(1)
+    if options.affinity != 0 {
+      if !chime_can_set_affinity() { return .unsupported }
+      if chime_set_affinity(options.affinity) != 0 { return .invalidArgument }
+    }
+    if options.realtimePriority > 0, chime_set_realtime(options.realtimePriority) != 0 { return .permission }
+    return .ok
+  }
+
+  private func loop(_ core: QueueCore, _ name: String) {
+    thread.store(ThreadNumber.current, ordering: .relaxed)
+    while true {
+      let ended = condition.withLock {
+        while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: core.control.monotonicTime(armed)) }
+        isWoken = false
+        // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
+        armed = .max
+        return isClosed
+      }
+      if ended { return }
+      // What has come to the thread while it waited is not for the callbacks that follow.
+      if ThreadEnd.isPending, isReplaced(core, name) { return }
+      core.pass()
+      if core.isAbandoned { return }
+    }
+  }
+
+  /// The thread is to end: another one, which inherits all that it is, works on in its place.
+  private func isReplaced(_ core: QueueCore, _ name: String) -> Bool {
+    change { isWoken = true }
+    return OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
+  }
+
+  private func change(_ body: () -> Void) {
+    condition.withLock {
+      body()
+      condition.signal()
+    }
+  }
+
+  // MARK: QueueDriver
+
+  func arm(at time: Int64?) {
+    // By the thread itself, inside a pass.
+    condition.withLock { armed = time ?? .max }
+  }
+
+  func wake(_ core: QueueCore) { change { isWoken = true } }
+  func close() { change { isClosed = true } }
+
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
+    text.add("the thread of its queue is busy or has not got a processor")
+  }
+  var isOnQueue: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current }
+}
+
+extension QueueCore {
+  /// A queue on a thread of its own.
+  package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
+    if Fork.isChild { return .failure(.inChild) }
+    let driver = PreciseDriver()
+    let status = driver.start(options)
+    if status != .ok { return .failure(refusal(status, options.realtimePriority)) }
+    var core: QueueCore?
+    let made = make(options) { made in
+      core = made
+      return driver
+    }
+    driver.open(core)
+    return made
+  }
+
+  private static func refusal(_ status: Status, _ priority: Int32) -> Status {
+    switch status {
+    case .invalidArgument: status.because("options.affinity names no processor that there is")
+    case .unsupported: status.because("options.affinity: this system does not bind threads to processors")
+    case .permission:
+      status.because("options.realtime_priority (%n) needs RLIMIT_RTPRIO or CAP_SYS_NICE", Int64(priority))
+    default: status
+    }
+  }
+}

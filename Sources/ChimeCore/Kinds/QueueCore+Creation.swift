@@ -1,0 +1,106 @@
+internal import CPlatform
+import Synchronization
+
+/// The factories. Each gives the new queue's id, or the reason why there is none: limit, noMemory, resource,
+/// unsupported.
+extension QueueCore {
+  package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
+    makeOnPool(options, isConcurrent: false)
+  }
+
+  /// A queue on a serial dispatch queue of Chime's own.
+  package static func makeDispatch(_ options: QueueOptions) -> Result<UInt64, Status> {
+    make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
+  }
+
+  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
+    makeOnPool(options, isConcurrent: true)
+  }
+
+  package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
+    if Fork.isChild { return .failure(.inChild) }
+    if !MainQueue.isOnDispatch { return Loop.makeMainQueue(options) }
+    guard MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
+    return make(options) { .main() }
+  }
+
+  /// - Parameter dispatchQueue: a `dispatch_queue_t`, retained as long as the queue needs it.
+  package static func makeWrapping(
+    _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
+  ) -> Result<UInt64, Status> {
+    make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
+  }
+
+  package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
+    make(options, isVirtual: true, runsInCalls: true) { _ in VirtualDriver() }
+  }
+
+  /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
+  ///   libdispatch's.
+  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
+    let status = Fork.explainedStatusOfDispatch
+    // The second question is answered when libchime is compiled, which then leaves out all that follows here.
+    guard status == .ok, chime_has_dispatch() != 0 else { return .failure(status) }
+    guard options.clock != .boottime else { return .failure(.noBootTime) }
+    guard Descriptors.prepareDispatch() else { return .failure(.resource) }
+    guard let context = context() else {
+      return .failure(
+        Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime"))
+    }
+    guard !context.isMain || MainQueue.prepare() else { return .failure(.resource) }
+    return make(options, handOver: context.handOver) { DispatchDriver($0, context) }
+  }
+
+  /// A queue with a driver of the caller's kind.
+  package static func make(
+    _ options: QueueOptions, isVirtual: Bool = false, runsInCalls: Bool = false,
+    handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
+  ) -> Result<UInt64, Status> {
+    let isWall = !isVirtual && options.clock == .wall
+    if !Fork.isChild {
+      ThreadEnd.lookForInterpreter()
+      TraceFile.beginIfWanted()
+    }
+    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).flatMap { control, id in
+      // A descriptor of the host's tells of steps, or counts sleep, itself.
+      let noticesSteps = !isVirtual && !runsInCalls && options.clock != .monotonic
+      var status = noticesSteps ? WallClock.add(id) : .ok
+      // The wheel's buckets are more than a small object.
+      if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
+      guard status == .ok else {
+        if noticesSteps { WallClock.remove(id) }
+        QueueControlBlocks.release(control, id: id)
+        return .failure(status)
+      }
+      control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
+      let core = QueueCore(id: id, control: control, options, handOver: handOver)
+      core.open(driver(core))
+      return .success(id)
+    }
+  }
+}
+
+extension QueueControlBlock {
+  /// Sets up the control block for a new queue, which nobody knows yet.
+  fileprivate func prepare(_ options: QueueOptions, isVirtual: Bool, isWall: Bool, runsInCalls: Bool) {
+    unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
+    unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
+    unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
+    unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
+    unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
+    unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
+    unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
+    unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
+    unsafe storage.pointee.createsFast.store(!isWall && !options.givesRecords, ordering: .relaxed)
+    unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
+    unsafe storage.pointee.stopRequest.reset()
+    unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
+    unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
+    if options.timerLimit > 0 {
+      unsafe storage.pointee.slots.withLock { slots in
+        // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
+        slots.limit = options.timerLimit
+      }
+    }
+  }
+}

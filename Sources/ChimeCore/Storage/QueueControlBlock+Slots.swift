@@ -1,0 +1,227 @@
+import Synchronization
+
+/// Giving out slots and taking them back. Most of this happens in a thread's own cache; the control block's list,
+/// behind its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
+extension QueueControlBlock {
+  /// A free slot, for the caller only.
+  @inline(__always)
+  func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, Status> {
+    if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
+    return takeSlotSlow(thread)
+  }
+
+  /// Takes back a slot whose word is free already. The slot's next timer has the next version. The context is forgotten:
+  /// to a leak detector what the slot still pointed to would not be lost.
+  /// - Parameter thread: the calling thread's state, if there is memory for one.
+  @inline(__always)
+  func free(_ slot: TimerSlot, _ thread: ThreadState?, released: Bool = false) {
+    slot.context = .none
+    let version = slot.version &+ 1
+    slot.versionAndFlags = version & Handle.versionMask
+    let usedUp = version >= Handle.versionMask
+    if !usedUp, let cache = thread?.cache(of: self), cache.push(slot.index) { return }
+    freeSlow(slot, thread, usedUp: usedUp, released: released)
+  }
+
+  /// A timer of a queue with a limit is about to be released, and its slot stays until its last callbacks have run. The
+  /// caller is the slot's writer, so that its queue does not end meanwhile.
+  @inline(never)
+  func noteReleased() { unsafe storage.pointee.slots.withLock { $0.released &+= 1 } }
+
+  /// `free` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
+  /// thread's cache. False, with nothing done, for any other.
+  /// - Parameter withContext: an owned context does not matter: the caller releases it.
+  @inline(__always)
+  func freeFast(_ slot: TimerSlot, withContext: Bool) -> Bool {
+    let others: CellFlags = withContext ? .hasSideRecord : [.hasSideRecord, .ownsContext]
+    let version = slot.versionAndFlags & (Handle.versionMask | others.rawValue) &+ 1
+    guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
+      return false
+    }
+    slot.context = .none
+    slot.versionAndFlags = version
+    return true
+  }
+
+  private func takeSlotSlow(_ thread: ThreadState) -> Result<TimerSlot, Status> {
+    // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
+    // locked at once.
+    let cache = isLimited ? nil : thread.claimCache(for: self)
+    return unsafe storage.pointee.slots.withLock { store in
+      if cache == nil, store.live &- store.released >= store.limit {
+        return .failure(Status.limit.because("queue has as many timers as its timer_limit admits"))
+      }
+      guard let index = take(&store) else { return .failure(Memory.refusal) }
+      store.live &+= 1
+      if let cache {
+        while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) }
+      }
+      return .success(Slab.slot(index))
+    }
+  }
+
+  private func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
+    let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
+    unsafe storage.pointee.slots.withLock { store in
+      store.live &-= 1
+      if released { store.released &-= 1 }
+      if usedUp {
+        if Slab.noteUsedUp(slotOf: Int(slot.index >> 8)) { store.usedUpChunks += 1 }
+        return
+      }
+      put(slot.index, &store)
+      if let cache {
+        while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
+      }
+    }
+    if isLimited, id == 0 { wakeToDispose() }
+  }
+
+  /// Empties a thread's cache into the list.
+  func emptyCache(_ cache: ThreadCache) {
+    unsafe storage.pointee.slots.withLock { store in
+      while let index = cache.takeOldest() { put(index, &store) }
+    }
+  }
+
+  /// Chunks that belong to the control block.
+  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count } }
+
+  /// Slots of a limited control block that are given out.
+  var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
+
+  /// Puts a slot at the end of the free list.
+  private func put(_ index: UInt32, _ store: inout SlotStore) {
+    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
+    Slab.slot(index).context = .none
+    store.freeCount += 1
+    if store.firstFree == 0 {
+      store.firstFree = index &+ 1
+    } else {
+      Slab.slot(store.lastFree &- 1).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(index &+ 1)))
+    }
+    store.lastFree = index &+ 1
+  }
+
+  private func take(_ store: inout SlotStore) -> UInt32? {
+    let index: UInt32
+    // Unused slots come first while too few others would come before a slot is used again.
+    if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
+      store.freeCount -= 1
+      index = store.firstFree &- 1
+      store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
+    } else {
+      // The lists of what there is are objects of the language's.
+      guard !store.fresh.isEmpty || Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
+      index = store.fresh.lowerBound
+      store.fresh = index + 1..<store.fresh.upperBound
+    }
+    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
+    return index
+  }
+
+  private func grow(_ store: inout SlotStore) -> Bool {
+    let count = min(max(store.chunks.count / 2, 1), 64)
+    guard store.chunks.reserve(for: count), makeScratch(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
+      let first = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage))
+    else { return false }
+    store.chunks += first..<first + count
+    // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
+    store.fresh = UInt32(max(first * Slab.slotsPerChunk, 1))..<UInt32((first + count) * Slab.slotsPerChunk)
+    return true
+  }
+
+  /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
+  /// does not grow for ever (promise 14). False if there is no such chunk, or something still refers to each.
+  private func renumber(_ store: inout SlotStore) -> Bool {
+    // A callback of a concurrent queue holds its slot by itself for a moment.
+    if store.usedUpChunks == 0 || queue?.isHeldUp == true { return false }
+    for (i, chunk) in store.chunks.enumerated() where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
+      guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
+      store.usedUpChunks -= 1
+      store.chunks[i] = number
+      store.fresh = UInt32(number * Slab.slotsPerChunk)..<UInt32((number + 1) * Slab.slotsPerChunk)
+      return true
+    }
+    return false
+  }
+
+  /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
+  /// out in the meantime may be missed. Where `body` calls a function of the host's that forks, the child visits no more.
+  func forEachSlot(_ body: (TimerSlot) -> Void) {
+    let epoch = Fork.epoch
+    var next = 0
+    while let chunk = usedChunk(from: &next) {
+      let first = UInt32(chunk * Slab.slotsPerChunk)
+      for index in first..<first + UInt32(Slab.slotsPerChunk) {
+        body(Slab.slot(index))
+        if Fork.epoch != epoch { return }
+      }
+    }
+  }
+
+  /// Visits every slot of one chunk; `number` may be larger than there are.
+  func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
+    let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
+    guard let chunk else { return }
+    let first = UInt32(chunk * Slab.slotsPerChunk)
+    for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
+  }
+
+  /// The next chunk that has a slot outside the list of free ones.
+  private func usedChunk(from next: inout Int) -> Int? {
+    unsafe storage.pointee.slots.withLock { store in
+      while next < store.chunks.count {
+        let chunk = store.chunks[next]
+        next += 1
+        if unsafe Slab.slotsOut(of: chunk).pointee > 0 { return chunk }
+      }
+      return nil
+    }
+  }
+
+  // MARK: Wheel pages
+
+  /// Pages that no wheel has: the control block's own, then those that came with its chunks.
+  func takeWheelPages() -> WheelPageRegion? {
+    unsafe storage.pointee.slots.withLock { store in
+      if store.regionsTaken > store.chunks.count { return nil }
+      defer { store.regionsTaken += 1 }
+      return store.regionsTaken == 0 ? store.firstRegion : Slab.wheelPages(of: store.chunks[store.regionsTaken - 1])
+    }
+  }
+
+  func freeWheelPages() { unsafe storage.pointee.slots.withLock { $0.regionsTaken = 0 } }
+}
+
+extension QueueControlBlock {
+  /// Whether there is room that the pass has not taken.
+  @inline(__always)
+  var hasScratch: Bool { unsafe storage.pointee.hasScratch.load(ordering: .relaxed) }
+
+  /// Makes room for so many slots; false if it is refused.
+  func makeScratch(slots: Int) -> Bool {
+    guard let scratch = PassScratch(slots: slots) else { return false }
+    leaveScratch(scratch)
+    return true
+  }
+
+  func takeScratch() -> PassScratch? {
+    unsafe storage.pointee.scratch.withLock { scratch in
+      defer { scratch = nil }
+      unsafe storage.pointee.hasScratch.store(false, ordering: .relaxed)
+      return scratch
+    }
+  }
+
+  /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept.
+  func leaveScratch(_ scratch: PassScratch) {
+    var smaller: PassScratch? = scratch
+    unsafe storage.pointee.scratch.withLock { kept in
+      if let kept, kept.slots > scratch.slots { return }
+      swap(&kept, &smaller)
+      unsafe storage.pointee.hasScratch.store(true, ordering: .relaxed)
+    }
+    smaller?.unmap()
+  }
+}

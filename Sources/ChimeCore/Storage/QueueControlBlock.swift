@@ -1,0 +1,364 @@
+internal import CPlatform
+import Synchronization
+
+/// The part of a queue that other threads touch: its id, its clock, its inbox, the time of its next wake-up and its
+/// free slots. Control blocks are never unmapped and serve one queue after another; a slot stays with its control block
+/// for ever, which is type-stable memory: a late thread finds a control block, though perhaps another queue's.
+@unsafe struct QueueControlBlockStorage: ~Copyable {
+  /// The id of the queue that lives here; 0 if there is none, or it has been released. A release
+  /// stores 0 here, then visits all slots. A creator reads the word of its slot, then this: so it sees that the id is
+  /// gone, or the release changes the word before its swap, or finds its timer (P8, Protocols.md; for calls on the
+  /// whole queue P7).
+  let id = Atomic<UInt64>(0)
+  /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
+  /// Pairs with the words: whoever waits stores this, then reads the timer's word; whoever ends a running timer swaps
+  /// its word, then reads this; all sequentially consistent: store buffering (P5).
+  let watched = Atomic<UInt32>(0)
+  /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12).
+  let virtualNow = Atomic<Int64>(0)
+  /// How many activations there were on a virtual queue, where their order is exact whichever threads they are on.
+  let activationSequence = Atomic<UInt32>(0)
+  let isVirtual = Atomic<Bool>(false)
+  /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
+  let clock = Atomic<Int32>(chime_monotonic_clock())
+  /// Whether the queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13).
+  let isWall = Atomic<Bool>(false)
+  /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step
+  /// stores this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent:
+  /// store buffering (P13b).
+  let stepIsPending = Atomic<Bool>(false)
+  let wallOffset = Atomic<Int64>(0)
+  /// What a test has stepped the clock by.
+  let wallShift = Atomic<Int64>(0)
+  /// Not on the wall clock, and with callbacks: timers without rare options are created by `TimerRef.createFast`.
+  let createsFast = Atomic<Bool>(true)
+  /// Whether ticks are taken as records.
+  let givesRecords = Atomic<Bool>(false)
+  /// Whether passes run only inside calls of the host: virtual and host-driven queues.
+  let runsInCalls = Atomic<Bool>(false)
+  let honoursLeeway = Atomic<Bool>(false)
+  /// Whether timers are counted. This never changes, because caches bypass the count.
+  let isLimited: Bool
+  let index: UInt32
+  /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
+  let cacheOffset: UInt32
+  /// What wakes a host-driven queue; see `wakeHost`.
+  let hostFile = Atomic<Int32>(-1)
+  /// Of a host-driven queue.
+  let stopRequest = StopRequest()
+  private var padding0 = (three, three)
+
+  /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
+  /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
+  /// reads this; all sequentially consistent: store buffering, so no wake-up is lost (P1).
+  let nextWakeUp = Atomic<Int64>(.max)
+  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
+  /// `pinned` (P7).
+  let pins = Atomic<Int32>(0)
+  private var padding1 = (three, three, three, three, UInt64(0), UInt64(0))
+
+  /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b).
+  let inbox = Atomic<UInt32>(0)
+  private var padding2 = (three, three, three, three, three)
+
+  let slots: Locked<SlotStore>
+  /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
+  let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Room for what passes write down, until the pass takes it; see `PassScratch`. The flag is a hint that is set before
+  /// the slots are given out that the room is for.
+  let scratch = Locked<PassScratch?>(nil)
+  let hasScratch = Atomic<Bool>(false)
+  /// The state of the random numbers for jitter; see `randomPart` (P26).
+  let randomState = Atomic<UInt64>(0)
+  /// While no queue lives here: the index of the next such control block, and the version of its next id, which stays
+  /// that of the queue that lives here then; 0 before the first has ended. Behind the lock of `QueueControlBlocks`.
+  var free: (next: UInt32, version: UInt32) = (0, 0)
+  /// The control block that was made before; see `QueueControlBlocks.latest`.
+  let previous: UnsafeMutableRawPointer?
+
+  /// 24 bytes of padding.
+  private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
+
+  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion, previous: UnsafeMutableRawPointer?) {
+    unsafe self.previous = previous
+    unsafe self.index = index
+    unsafe self.isLimited = isLimited
+    unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
+    unsafe slots = Locked(SlotStore(firstRegion: pages))
+  }
+}
+
+/// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
+struct SlotStore {
+  /// index + 1 of the first and the last free slot; they are chained through their cell's context. First in, first
+  /// out, as in the threads' caches.
+  var firstFree: UInt32 = 0
+  var lastFree: UInt32 = 0
+  var freeCount = 0
+  /// Slots that were never given out.
+  var fresh: Range<UInt32> = 0..<0
+  /// The chunks, by their numbers.
+  var chunks: [Int] = []
+  /// How many of these have slots that have all used up their versions.
+  var usedUpChunks = 0
+  /// The wheel pages that the control block has without chunks.
+  let firstRegion: WheelPageRegion
+  /// How many regions of wheel pages the queue's wheel has taken: this one, then those of the chunks, in their order.
+  var regionsTaken = 0
+
+  /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
+  /// taken in the child.
+  @inline(never) @_optimize(none)
+  static func prime() {
+    var chunks = [0]
+    chunks.reserveCapacity(8)
+  }
+
+  /// For a queue with a limit: how many timers may exist at once; how many slots are given out, and how many of those were
+  /// released.
+  var limit: UInt64 = .max
+  var live: UInt64 = 0
+  var released: UInt64 = 0
+}
+
+/// A reference to a queue's control block; free to copy, valid for ever.
+@safe package struct QueueControlBlock: @unchecked Sendable, Equatable {
+  // SAFETY: control blocks are never deallocated, and all their fields are atomics, mutexes or constants.
+  let storage: UnsafeMutablePointer<QueueControlBlockStorage>
+
+  static var awake: Int64 { .min }
+  /// The deadline of a callback that is not a tick and so has none: at once.
+  static var atOnce: Int64 { .min + 1 }
+
+  @inline(__always)
+  init(_ pointer: UnsafeMutableRawPointer) {
+    unsafe storage = pointer.assumingMemoryBound(to: QueueControlBlockStorage.self)
+  }
+
+  package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
+
+  @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
+  var free: (next: UInt32, version: UInt32) {
+    get { unsafe storage.pointee.free }
+    nonmutating set { unsafe storage.pointee.free = newValue }
+  }
+  @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
+  @inline(__always) package var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
+  @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
+  @inline(__always) var createsFast: Bool { unsafe storage.pointee.createsFast.load(ordering: .relaxed) }
+  @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
+  var isLimited: Bool { unsafe storage.pointee.isLimited }
+  var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
+  @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
+
+  /// A tick of the queue's wheel is 2^shift nanoseconds.
+  @inline(__always) var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }
+
+  @inline(__always)
+  var id: UInt64 {
+    get { unsafe storage.pointee.id.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.id.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Takes the id away; true for the one caller that did it.
+  func clearID(_ id: UInt64) -> Bool {
+    unsafe storage.pointee.id.compareExchange(expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  /// Runs `body`, in which the control block does not become another queue's, and the host's descriptor, if there is one
+  /// yet, is not closed. Async-signal-safe.
+  ///
+  /// This raises the count, then reads the id or the descriptor; the end of a queue takes both away, then waits for the
+  /// count; all sequentially consistent: store buffering (P7).
+  @inline(__always)
+  func pinned<Result>(_ body: () -> Result) -> Result {
+    unsafe storage.pointee.pins.add(1, ordering: .sequentiallyConsistent)
+    defer { unsafe storage.pointee.pins.subtract(1, ordering: .sequentiallyConsistent) }
+    return body()
+  }
+
+  var isPinned: Bool { unsafe storage.pointee.pins.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// Waits until nobody uses what has been taken away: a few instructions, as those who wait for the descriptor have been
+  /// woken.
+  func waitForPins() {
+    var spinWait = SpinWait()
+    while isPinned { spinWait.pause() }
+  }
+
+  // MARK: Time
+
+  /// The number of the clock that the queue's deadlines are kept on.
+  @inline(__always)
+  var clockNumber: Int32 { unsafe storage.pointee.clock.load(ordering: .relaxed) }
+
+  /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
+  @inline(__always)
+  package var now: Int64 {
+    isVirtual ? virtualNow : Clock.time(of: clockNumber)
+  }
+
+  var isBoottime: Bool { clockNumber == chime_boottime_clock() }
+
+  /// A time of the queue as one of the monotonic clock, for those who wait by that; not earlier. True until the system
+  /// sleeps, after which the queue makes a pass (`WallClock`).
+  func monotonicTime(_ time: Int64) -> Int64 {
+    if time == .max || !isBoottime { return time }
+    return time.saturatingSubtract(now).saturatingAdd(Clock.monotonic.now)
+  }
+
+  /// The time at which a delay from now is over.
+  @inline(never)
+  func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
+
+  var virtualNow: Int64 { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
+
+  /// Moves virtual time forward to a point, if that is later.
+  func moveVirtualNow(to time: Int64) {
+    unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent)
+  }
+
+  /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
+  var wallOffset: Int64 {
+    get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
+  @inline(__always)
+  func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, offset: wallOffset) : time }
+
+  @inline(never)
+  func wallTime(_ time: Int64, offset: Int64) -> Int64 { time == .max ? .max : time.saturatingAdd(offset) }
+
+  /// The number of an activation on the calling thread, whose state that is: later ones have higher numbers, among those
+  /// of one thread; on a virtual queue among all (P2b).
+  @inline(__always)
+  func nextActivationSequence(_ thread: ThreadState) -> UInt32 {
+    isVirtual
+      ? unsafe storage.pointee.activationSequence.wrappingAdd(1, ordering: .relaxed).newValue
+      : thread.nextActivationSequence()
+  }
+
+  // MARK: Inbox and wake-up
+
+  @inline(__always)
+  var nextWakeUp: Int64 {
+    get { unsafe storage.pointee.nextWakeUp.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Links a slot whose inbox flag the caller has just set (P1b).
+  @inline(__always)
+  func push(_ slot: TimerSlot) {
+    let link = unsafe Slab.link(of: slot)
+    var head = unsafe storage.pointee.inbox.load(ordering: .relaxed)
+    while true {
+      unsafe link.pointee.store(head, ordering: .relaxed)
+      let result = unsafe storage.pointee.inbox.compareExchange(
+        expected: head, desired: slot.index &+ 1, ordering: .sequentiallyConsistent)
+      if result.exchanged { return }
+      head = result.original
+    }
+  }
+
+  var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
+
+  /// Takes everything out of the inbox and calls `body` for each slot, with its word as it was left.
+  @inline(__always)
+  func drain(_ body: (TimerSlot, TimerWord) -> Void) {
+    var head = unsafe storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent)
+    while head != 0 {
+      let slot = Slab.slot(head &- 1)
+      // The link is read before the flag is cleared: from then on the slot may be pushed again.
+      head = unsafe Slab.link(of: slot).pointee.load(ordering: .relaxed)
+      body(slot, slot.clear(TimerWord.inboxBit).clearing(TimerWord.inboxBit))
+    }
+  }
+
+  /// Makes sure that a pass comes at `time` at the latest. Called after the word, and the push, are visible. The pass
+  /// comes at whole ticks of the wheel, so that a time which belongs to the same tick wakes nobody.
+  @inline(__always)
+  func wakeIfEarlier(_ time: Int64) {
+    let nextWakeUp = nextWakeUp
+    guard time < nextWakeUp else { return }
+    if WheelTicks.time(of: WheelTicks.tick(notBefore: time, shift: shift), shift: shift) < nextWakeUp { wake() }
+  }
+
+  /// Makes sure that a pass comes now (P1c).
+  func wake() {
+    if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
+      != QueueControlBlock.awake
+    {
+      queue?.wakeDriver()
+    }
+  }
+
+  /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
+  /// none does.
+  func wakeToDispose() {
+    guard runsInCalls, let queue else { return wake() }
+    queue.dispose()
+  }
+
+  /// The queue that lives here. Whoever asks pins the control block, then reads the pointer, and retains what it points to;
+  /// the queue's end takes the pointer away, then waits for the pins (P7).
+  var queue: ControlledQueue? {
+    pinned {
+      unsafe storage.pointee.queue.load(ordering: .sequentiallyConsistent).map {
+        unsafe Unmanaged<ControlledQueue>.fromOpaque($0).takeUnretainedValue()
+      }
+    }
+  }
+
+  func begin(_ queue: ControlledQueue) {
+    unsafe storage.pointee.queue.store(Unmanaged.passRetained(queue).toOpaque(), ordering: .sequentiallyConsistent)
+  }
+
+  /// The queue has ended. Returns when nobody uses the control block for it any more.
+  func endQueue() {
+    let old = unsafe storage.pointee.queue.exchange(nil, ordering: .sequentiallyConsistent)
+    waitForPins()
+    if let old = unsafe old { unsafe Unmanaged<ControlledQueue>.fromOpaque(old).release() }
+  }
+
+  // MARK: The timer that somebody in `run` waits for
+
+  /// See `QueueControlBlockStorage.watched`.
+  var watched: UInt32 {
+    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
+  /// that is watched (P5).
+  @inline(__always)
+  func noteEnd(of slot: TimerSlot) {
+    if isWatching(slot) { wakeSleeper(watching: slot.index &+ 1) }
+  }
+
+  @inline(__always)
+  func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
+
+  /// The timer that was watched has ended, and nobody has looked since (P5b).
+  static var watchedEnded: UInt32 { .max }
+
+  @inline(never)
+  private func wakeSleeper(watching slot: UInt32) {
+    let result = unsafe storage.pointee.watched.compareExchange(
+      expected: slot, desired: QueueControlBlock.watchedEnded, ordering: .sequentiallyConsistent)
+    if result.exchanged { wakeHost() }
+  }
+
+  // MARK: The host's descriptor
+
+  var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
+
+  /// Makes the descriptor readable. Async-signal-safe.
+  func wakeHost() {
+    pinned {
+      let file = hostFile
+      if file >= 0 { TimerFile.wake(file) }
+    }
+  }
+}

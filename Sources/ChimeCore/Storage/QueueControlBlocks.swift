@@ -1,0 +1,159 @@
+internal import CPlatform
+import Synchronization
+
+/// All queue control blocks of the process: looked up by index, given to a new queue, taken back when a queue has
+/// ended.
+package enum QueueControlBlocks: ProcessState {
+  static var maximum: Int { 1 << 16 }
+
+  private struct State {
+    /// The next index. The first is 1: no id has a low half of 0.
+    var made = 1
+    /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
+    var free = SIMD4<UInt32>()
+  }
+
+  /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
+  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue looks at all
+  /// chunks.
+  private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
+
+  private static var smallChunks: Int { 4 }
+
+  private static let state = Locked(State())
+  static func makeGlobals() { state.withLock { _ in } }
+  /// Address of a table of `maximum` pointers to control blocks, which a forked child finds empty. Stored once, released
+  /// (P14b).
+  // SAFETY: an address of memory that is shared by design, written once.
+  private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
+  /// The control block that was made last, of a chain of all. Nobody goes along it but leak detectors: the table is empty
+  /// in a forked child, where what the parent had stays, and is not lost. Behind the lock of the state.
+  // SAFETY: as above.
+  private nonisolated(unsafe) static let latest = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
+  /// Index of the first control block in the table; those before are of a process that this one was forked from
+  /// (P19).
+  private static let first = Atomic<Int>(1)
+
+  @inline(__always)
+  private static func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>? {
+    // SAFETY: the table has `maximum` zero-initialised atomic words; indices are checked against it.
+    guard index < maximum, let base = unsafe table.load(ordering: .acquiring) else { return nil }
+    return unsafe base.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
+  }
+
+  /// The control block a queue's id names, if that queue lives and was not released.
+  @inline(__always)
+  static func find(_ id: UInt64) -> QueueControlBlock? {
+    // The id as a whole is compared: no need to take it apart.
+    guard let entry = unsafe entry(Int(UInt16(truncatingIfNeeded: id))),
+      let memory = unsafe entry.pointee.load(ordering: .acquiring)
+    else { return nil }
+    let control = unsafe QueueControlBlock(memory)
+    return control.id == id ? control : nil
+  }
+
+  /// Gives `body` the id of each queue that lives and was not released, in the order of their control blocks; in a
+  /// forked child none.
+  package static func forEachID(_ body: (UInt64) -> Void) {
+    var index = 1
+    while let entry = unsafe entry(index) {
+      // In a child that has restarted the first entries stay empty.
+      if let memory = unsafe entry.pointee.load(ordering: .acquiring) {
+        let id = unsafe QueueControlBlock(memory).id
+        if id != 0 { body(id) }
+      } else if index >= first.load(ordering: .relaxed) {
+        return
+      }
+      index += 1
+    }
+  }
+
+  /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
+  static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
+    if Fork.isChild { return .failure(.inChild) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
+    guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }
+    let acquired = acquireOne(limited: limited)
+    if case .failure = acquired { Memory.queueHasEnded() }
+    return acquired
+  }
+
+  private static func acquireOne(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
+    state.withLock { state in
+      guard prepare() else { return .failure(Memory.refusal) }
+      guard ThreadState.prepare() else { return .failure(.noThreadKey) }
+      for isLarge in [false, true] {
+        let shelf = shelf(isLimited: limited, isLarge: isLarge)
+        let index = state.free[shelf]
+        if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
+          let control = unsafe QueueControlBlock(memory)
+          state.free[shelf] = control.free.next
+          return .success((control, Handle.id(.queue, index: index, version: control.free.version)))
+        }
+      }
+      let index = state.made
+      guard let entry = unsafe entry(index) else {
+        return .failure(Status.limit.because("%n queues exist already", Int64(maximum - 1)))
+      }
+      var memory: UnsafeMutableRawPointer?
+      guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
+        let memory = unsafe memory
+      else { return .failure(Memory.refusal) }
+      guard let pages = WheelPageRegion.first() else {
+        let status = Memory.refusal
+        unsafe free(memory)
+        return .failure(status)
+      }
+      let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
+      unsafe typed.initialize(
+        to: QueueControlBlockStorage(
+          index: UInt32(index), isLimited: limited, pages, previous: latest.load(ordering: .relaxed)))
+      unsafe latest.store(memory, ordering: .relaxed)
+      unsafe entry.pointee.store(memory, ordering: .releasing)
+      state.made += 1
+      return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))
+    }
+  }
+
+  /// Takes back the control block of a queue that has ended; its slots are all free.
+  static func release(_ control: QueueControlBlock, id: UInt64) {
+    Memory.queueHasEnded()
+    let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
+    guard version < Handle.versionMask else { return }
+    let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
+    state.withLock { state in
+      control.free = (state.free[shelf], version)
+      state.free[shelf] = control.index
+    }
+  }
+
+  /// Whether a queue had that id, and has ended. Every version of a control block below its next one was a queue's.
+  static func hasEnded(_ id: UInt64) -> Bool {
+    guard !Fork.isChild, let handle = Handle(id, kind: .queue), handle.version > 0,
+      let memory = unsafe entry(Int(handle.index))?.pointee.load(ordering: .acquiring)
+    else { return false }
+    let control = unsafe QueueControlBlock(memory)
+    return state.withLock { _ in handle.version < control.free.version }
+  }
+
+  /// Gives up the queues from before the fork, of which the table is empty. Numbering continues with the next blocks.
+  static func reinitialize() {
+    state.reinitialize()
+    let made = state.withLock { $0.made }
+    first.store(made, ordering: .relaxed)
+    state.reinitialize(State(made: made))
+  }
+
+  private static func prepare() -> Bool {
+    if unsafe table.load(ordering: .acquiring) != nil { return true }
+    guard Slab.prepare(), let memory = unsafe Memory.mapTable(maximum * MemoryLayout<UInt>.size) else {
+      return false
+    }
+    SlotStore.prime()
+    unsafe table.store(memory, ordering: .releasing)
+    unsafe chime_layout_note_queues(memory)
+    return true
+  }
+}

@@ -1,0 +1,228 @@
+internal import CPlatform
+import Synchronization
+
+/// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
+/// always be looked up and recognised. A chunk belongs to one queue control block for ever.
+///
+/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 cells; an inbox link and a wheel position for
+/// each slot; two counts of slots; and enough wheel pages for the entries of these slots, two each, so that a pass never
+/// allocates.
+enum Slab: ProcessState {
+  static var slotsPerChunk: Int { 256 }
+  static var chunkStride: Int { 24576 }
+  static var maximumChunks: Int { 1 << 18 }
+
+  static var linksOffset: Int { 256 * 64 }
+  static var positionsOffset: Int { linksOffset + 256 * 4 }
+  static var countsOffset: Int { positionsOffset + 256 * 8 }
+  static var wheelPagesOffset: Int { countsOffset + WheelPage.size }
+  static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
+
+  /// A chunk and the queue control block it belongs to. The owner is stored first; both are stored once.
+  @unsafe private struct Entry: ~Copyable {
+    let chunk: Atomic<UnsafeMutableRawPointer?>
+    let owner: Atomic<UnsafeMutableRawPointer?>
+  }
+
+  /// Address of the table of entries, which a forked child finds empty; nil until the first queue is made. Stored once,
+  /// released; loads acquire, so the table's zeroes are seen (P14).
+  // SAFETY: an address of memory that is shared by design, written once.
+  private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// How many numbers of chunks are given out; and zeroes for a chunk that has another number now: 256 free slots that
+  /// are never given out.
+  @safe private struct Numbers {
+    var used = 0
+    // SAFETY: mapped memory that is never unmapped, and read only.
+    var nothing: UnsafeMutableRawPointer?
+  }
+  private static let numbers = Locked(Numbers())
+  static func makeGlobals() { numbers.withLock { _ in } }
+
+  @inline(__always)
+  private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
+    guard let base = unsafe table.load(ordering: .acquiring) else { return nil }
+    // SAFETY: an index has 26 bits, so the entry number is below maximumChunks; zero bytes are an empty entry.
+    return unsafe base.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
+  }
+
+  /// The entry of an index that came out of the slab, so that the table is known to exist.
+  @inline(__always)
+  private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
+    // SAFETY: the table stays. In a forked child it is empty, and no slot is known there.
+    unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
+  }
+
+  /// Makes the table; false if there is no memory. Called before the first queue exists.
+  static func prepare() -> Bool {
+    numbers.withLock { _ in
+      if unsafe table.load(ordering: .acquiring) != nil { return true }
+      guard let memory = unsafe Memory.mapTable(maximumChunks * MemoryLayout<Entry>.size) else {
+        return false
+      }
+      unsafe table.store(memory, ordering: .releasing)
+      unsafe chime_layout_note_chunks(memory)
+      return true
+    }
+  }
+
+  /// Numbering continues with the next chunks.
+  static func reinitialize() { numbers.reinitialize() }
+
+  /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
+  /// up.
+  static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
+    numbers.withLock { numbers in
+      let first = numbers.used
+      guard first + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
+      for i in 0..<count {
+        guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
+        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
+        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
+      }
+      numbers.used += count
+      return first
+    }
+  }
+
+  /// A slot that is known to exist: only indices that came out of the slab are passed here.
+  @inline(__always)
+  static func slot(_ index: UInt32) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
+
+  @inline(__always)
+  private static func slot(_ index: UInt32, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
+    // SAFETY: a chunk begins with 256 cells; zero bytes are a free cell.
+    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index & 255), index: index)
+  }
+
+  /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
+  /// `nil` when no such slot was ever made.
+  @inline(__always)
+  static func findWithOwner(of id: UInt64) -> (slot: TimerSlot, control: QueueControlBlock)? {
+    let index = UInt32(truncatingIfNeeded: id & Handle.indexMask)
+    guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
+      return nil
+    }
+    // SAFETY: an entry's owner is there before its chunk.
+    return unsafe (
+      slot(index, in: chunk),
+      QueueControlBlock(entry.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+    )
+  }
+
+  /// The queue control block that a slot belongs to.
+  @inline(__always)
+  static func owner(of slot: TimerSlot) -> QueueControlBlock {
+    // SAFETY: the slot exists, so its chunk's entry is filled.
+    unsafe QueueControlBlock(existingEntry(of: slot.index).pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+  }
+
+  @inline(__always)
+  private static func chunk(of index: UInt32) -> UnsafeMutableRawPointer {
+    // SAFETY: only indices that came out of the slab are passed here.
+    unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
+  }
+
+  /// The link by which a slot hangs in its queue's inbox: the next slot's index + 1, 0 at the end.
+  @inline(__always)
+  static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe link(of: slot(index)) }
+
+  @inline(__always)
+  static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<UInt32>> {
+    // SAFETY: in the slot's chunk.
+    let number = Int(slot.index & 255)
+    let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
+    return unsafe (chunk + linksOffset).assumingMemoryBound(to: Atomic<UInt32>.self) + number
+  }
+
+  /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
+  /// `TimerRef.endWriting`; P2).
+  @inline(__always)
+  static func position(of index: UInt32) -> WheelPosition { position(of: slot(index)) }
+
+  /// Without looking the chunk up, which begins so many cells before.
+  @inline(__always)
+  static func position(of slot: TimerSlot) -> WheelPosition {
+    // SAFETY: in the slot's chunk.
+    let number = Int(slot.index & 255)
+    let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
+    return unsafe WheelPosition((chunk + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + number)
+  }
+
+  @inline(__always)
+  static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(UnsafeMutableRawPointer(slot.cell)) }
+
+  @inline(__always)
+  static func prefetchPosition(of slot: TimerSlot) {
+    let number = Int(slot.index & 255)
+    unsafe chime_prefetch(
+      UnsafeMutableRawPointer(slot.cell - number) + positionsOffset + number * MemoryLayout<UInt64>.size)
+  }
+
+  /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's
+  /// lock.
+  static func slotsOut(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+    // SAFETY: zero bytes are two counts.
+    unsafe (self.chunk(of: UInt32(chunk * slotsPerChunk)) + countsOffset).assumingMemoryBound(to: UInt16.self)
+  }
+
+  // MARK: Chunks whose versions are used up
+
+  /// How many slots of a chunk have used up their versions.
+  private static func usedUpCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+    unsafe slotsOut(of: chunk) + 1
+  }
+
+  /// The versions of a slot of the chunk are used up; true if it was the chunk's last one. The caller holds the
+  /// control block's lock.
+  static func noteUsedUp(slotOf chunk: Int) -> Bool {
+    unsafe usedUpCount(of: chunk).pointee += 1
+    return isUsedUp(chunk)
+  }
+
+  /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
+  static func isUsedUp(_ chunk: Int) -> Bool {
+    unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
+  }
+
+  /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
+  static func isAtRest(_ chunk: Int) -> Bool {
+    let first = UInt32(chunk * slotsPerChunk)
+    return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in
+      let word = slot(index).word
+      return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
+        && position(of: index).tick == nil
+    }
+  }
+
+  /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
+  /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
+  /// still holds an old slot (P14d).
+  static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
+    numbers.withLock { numbers in
+      let number = numbers.used
+      if unsafe numbers.nothing == nil { unsafe numbers.nothing = unsafe Memory.map(chunkStride) }
+      guard number < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
+      let old = unsafe existingEntry(of: UInt32(chunk * slotsPerChunk))
+      let new = unsafe existingEntry(of: UInt32(number * slotsPerChunk))
+      let memory = unsafe old.pointee.chunk.load(ordering: .acquiring)
+      unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
+      unsafe new.pointee.owner.store(owner, ordering: .relaxed)
+      unsafe new.pointee.chunk.store(memory, ordering: .releasing)
+      numbers.used += 1
+      unsafe slotsOut(of: number).pointee = 0
+      unsafe usedUpCount(of: number).pointee = 0
+      let first = UInt32(number * slotsPerChunk)
+      for index in first..<first + UInt32(slotsPerChunk) { slot(index).versionAndFlags = 0 }
+      return number
+    }
+  }
+
+  // MARK: Wheel pages
+
+  /// The wheel pages that come with a chunk.
+  static func wheelPages(of chunk: Int) -> WheelPageRegion {
+    unsafe WheelPageRegion(
+      base: Slab.chunk(of: UInt32(chunk * slotsPerChunk)) + wheelPagesOffset,
+      count: wheelPagesPerChunk)
+  }
+}

@@ -1,0 +1,95 @@
+internal import CPlatform
+import Synchronization
+
+/// The end of a thread inside a callback, by `pthread_exit` or a cancellation (promise 20).
+///
+/// Every call of a host's function goes through a guard that catches it: the function's own frames are unwound, and
+/// Chime goes on as if the function had returned, so that no pass is left half done. On threads of libdispatch that is
+/// all. A thread of Chime's ends after its turn, when another has taken its place. A thread of the host's does end, at
+/// the boundary of the call that it has made, where the unwinding continues.
+package enum ThreadEnd {
+  /// Notes that the calling thread's end was caught.
+  @inline(never)
+  static func wasCaught() {
+    if ThreadState.prepare() { ThreadState.obtain()?.hasEnded = true }
+    lookForInterpreter()
+    passGate()
+  }
+
+  /// Whether the end of the calling thread was caught, since `passOn` began on it.
+  package static var isCaught: Bool { ThreadState.existing?.hasEnded == true }
+
+  /// Whether the calling thread, one of Chime's own, is to end: a callback has ended it, or somebody has cancelled it
+  /// while it waited. It goes on where it cannot be replaced. Called where the thread holds nothing.
+  static var isPending: Bool { isCaught || chime_take_cancellation() }
+
+  /// Runs a call that may call the host's functions, and ends the thread if one of them did. Inside another such call,
+  /// with no callback between the two, the outer call ends the thread once it has completed.
+  package static func passOn<Result>(_ call: () -> Result) -> Result {
+    guard let thread = ThreadState.existing, !thread.isAtBoundary, !thread.hasEnded else {
+      return passOnSlow(call)
+    }
+    let result = thread.asBoundary(call)
+    if thread.hasEnded { goOn() }
+    return result
+  }
+
+  @inline(never)
+  private static func passOnSlow<Result>(_ call: () -> Result) -> Result {
+    guard let thread = ThreadState.existing ?? ThreadState.obtainIfPrepared() else {
+      let result = call()
+      if isCaught { goOn() }
+      return result
+    }
+    if thread.isAtBoundary { return call() }
+    let before = thread.hasEnded
+    // Outside callbacks it was the trace function that ended the thread, in a call that is too quick to check.
+    if before, ThreadState.frames.isEmpty { goOn() }
+    // A callback before this one in the same pass ended the thread: the outer call passes that on.
+    thread.hasEnded = false
+    let result = thread.asBoundary(call)
+    if thread.hasEnded { goOn() }
+    thread.hasEnded = before
+    return result
+  }
+
+  private static func goOn() -> Never {
+    ThreadState.existing?.hasEnded = false
+    chime_continue_thread_end()
+  }
+
+  // MARK: An interpreter's end
+
+  /// CPython's question whether its end has begun, as bits of a function pointer; 0 where there is no CPython
+  /// (P20). A fork keeps the interpreter.
+  private static let question = Atomic<UInt>(0)
+
+  /// Called before the first queue is made, and when the end of a thread was caught, with no lock held.
+  static func lookForInterpreter() {
+    if question.load(ordering: .relaxed) != 0 { return }
+    question.store(unsafe UInt(bitPattern: unsafeBitCast(chime_find_interpreter(), to: Int.self)), ordering: .relaxed)
+  }
+
+  /// Called before each callback. While an interpreter is ending, its functions are being freed, so no callback may
+  /// begin on any queue.
+  @inline(__always)
+  static func passGate() {
+    if question.load(ordering: .relaxed) != 0, isInterpreterEnding { waitAtGate() }
+  }
+
+  private static var isInterpreterEnding: Bool {
+    // SAFETY: the bits are those of such a function, which stays mapped.
+    unsafe unsafeBitCast(question.load(ordering: .relaxed), to: chime_interpreter_question.self)() != 0
+  }
+
+  /// Waits while the interpreter is ending; usually the process ends in the meantime.
+  @inline(never)
+  private static func waitAtGate() {
+    // The main thread is the one that ends the interpreter.
+    if chime_is_main_thread() { return }
+    let end = Clock.monotonic.now.saturatingAdd(Tunables.interpreterEnd)
+    while isInterpreterEnding, Clock.monotonic.now < end {
+      withoutCancellation { chime_rest(1000) }
+    }
+  }
+}

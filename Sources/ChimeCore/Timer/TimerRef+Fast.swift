@@ -1,0 +1,172 @@
+import Synchronization
+
+/// The operations that programs call millions of times a second, by id: each is one call across the module boundary.
+/// The frequent case is handled here, any other by a call that finds the timer anew (`...InAnyCase`), so that nothing is
+/// kept for it meanwhile.
+extension TimerRef {
+  /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way, which does not
+  /// release itself.
+  package static func cancel(_ id: UInt64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return cancelSlow(id) }
+    let word = slot.word
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: [.hasSideRecord, .selfRelease]),
+      slot.cancel(word)
+    else { return cancelSlow(id) }
+    control.noteEnd(of: slot)
+    return Trace.isOn ? trace(.cancelled, id) : .ok
+  }
+
+  @inline(never)
+  private static func cancelSlow(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? unknown(id) }
+
+  @inline(never)
+  private static func trace(_ event: Trace.Event, _ id: UInt64) -> Status {
+    if let timer = TimerRef(id) { Trace.note(event, timer) }
+    return .ok
+  }
+
+  /// `release`: one compare-and-swap for a timer with no side record and no callback under way; its slot goes to the
+  /// thread's cache.
+  package static func release(_ id: UInt64) -> Status { release(id, withContext: false) }
+
+  /// `release` of a timer that may own its context, as Swift's do; the context is released with it.
+  package static func releaseWithContext(_ id: UInt64) -> Status { release(id, withContext: true) }
+
+  @inline(__always)
+  private static func release(_ id: UInt64, withContext: Bool) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return releaseSlow(id) }
+    let word = slot.word
+    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
+      return releaseSlow(id)
+    }
+    let owned = withContext ? slot.ownedContext : nil
+    let isDone =
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn
+      && control.freeFast(slot, withContext: withContext)
+    guard isDone else { return finishRelease(id, word) }
+    owned?.releaseObject()
+    return .ok
+  }
+
+  @inline(never)
+  private static func releaseSlow(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? unknown(id) }
+
+  @inline(never)
+  private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
+    TimerRef(id)?.finishRelease(word) ?? .ok
+  }
+
+  /// Moves the next deadline to `delay` from now, if that is later.
+  package static func postpone(_ id: UInt64, delay: Int64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return unknown(id) }
+    // The reading of the clock is a barrier: meanwhile the cell is fetched.
+    Slab.prefetch(slot)
+    return postpone(id, slot, control, to: control.now.saturatingAdd(delay), delay: delay)
+  }
+
+  /// Moves the next deadline to a point in time, if that is later.
+  package static func postpone(_ id: UInt64, until target: Int64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return unknown(id) }
+    return postpone(id, slot, control, to: target, delay: nil)
+  }
+
+  @inline(never)
+  private static func postponeSlow(_ id: UInt64, to target: Int64, delay: Int64?) -> Status {
+    isDueLater(id, than: target) ? .ok : TimerRef(id)?.postpone(to: target, delay: delay) ?? unknown(id)
+  }
+
+  /// Whether a running one-shot is due at that time or later, so that there is nothing to do. The word is the same before
+  /// and after the deadline is read: so they belong together (P3c).
+  @inline(__always)
+  private static func isDueLater(_ id: UInt64, than target: Int64) -> Bool {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return false }
+    let word = slot.word
+    guard word.isRunningAlone, target <= slot.dueTime(word), slot.isNamed(by: id, without: .repeating), !control.isWall,
+      !Trace.isOn
+    else { return false }
+    atomicMemoryFence(ordering: .acquiring)
+    return slot.word == word
+  }
+
+  /// One compare-and-swap for a running one-shot, if the word can hold the distance.
+  @inline(__always)
+  private static func postpone(
+    _ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock, to target: Int64, delay: Int64?
+  ) -> Status {
+    let word = slot.word
+    let deadline = slot.deadline
+    guard word.isRunningAlone, slot.isNamed(by: id, without: .repeating), !control.isWall, target > deadline,
+      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
+      slot.postpone(word, moved)
+    else { return postponeSlow(id, to: target, delay: delay) }
+    return Trace.isOn ? trace(.postponed, id) : .ok
+  }
+
+  /// A one-shot's schedule without policies.
+  package typealias OneShotSchedule = (first: Int64, firstIsDeadline: Bool, leeway: CompactDuration)
+
+  /// `restart` and `reschedule`, which are the same for a running timer: this does them for one with no side record and
+  /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
+  /// - Parameter schedule: `nil` keeps the present one.
+  @inline(never)
+  package static func restartFast(_ id: UInt64, _ schedule: OneShotSchedule?) -> Status? {
+    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
+    return restartFast(id, without: .hasSideRecord) { slot, control in
+      if let schedule {
+        slot.versionAndFlags =
+          slot.versionAndFlags & ~CellFlags.schedule.rawValue | CellFlags.hasSchedule.rawValue
+          | (schedule.firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
+        slot.leeway = schedule.leeway
+        slot.period = schedule.first
+      }
+      let first = slot.period
+      return slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+    }
+  }
+
+  /// `restart(after:)` for a running one-shot with no side record and no callback under way. `nil`, and nothing is
+  /// changed, for any other timer.
+  /// - Parameter delay: 0 or more.
+  @inline(never)
+  package static func restartFast(_ id: UInt64, after delay: Int64) -> Status? {
+    restartFast(id, without: [.hasSideRecord, .repeating]) { slot, control in
+      slot.versionAndFlags &= ~CellFlags.firstIsDeadline.rawValue
+      slot.period = delay
+      return control.now.saturatingAdd(delay)
+    }
+  }
+
+  /// `restart(until:)`, in the same frequent case.
+  @inline(never)
+  package static func restartFast(_ id: UInt64, until deadline: Int64) -> Status? {
+    restartFast(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
+      slot.versionAndFlags |= CellFlags.firstIsDeadline.rawValue
+      slot.period = deadline
+      return deadline
+    }
+  }
+
+  /// Rearms a running timer that has none of the flags, and no callback under way. `nil`, and nothing is changed, for
+  /// any other timer.
+  /// - Parameter due: changes the schedule, as the timer's writer, and says when the timer is due by it.
+  @inline(__always)
+  private static func restartFast(
+    _ id: UInt64, without flags: CellFlags, due: (TimerSlot, QueueControlBlock) -> Int64
+  ) -> Status? {
+    guard let (slot, control) = Slab.findWithOwner(of: id), control.createsFast, !Trace.isOn,
+      let thread = ThreadState.existing
+    else { return nil }
+    Slab.prefetchPosition(of: slot)
+    let word = slot.word
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags), slot.beginWriting(word) else {
+      return nil
+    }
+    // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
+    // the number of missed ticks at most, which stay.
+    let due = due(slot, control)
+    let new = slot.store(due: due, word.withNextGeneration)
+    slot.activationSequence = control.nextActivationSequence(thread)
+    TimerRef(slot: slot, version: slot.version).endWriting(new, due: due, on: control)
+    return .ok
+  }
+}

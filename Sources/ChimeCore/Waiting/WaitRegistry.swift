@@ -1,0 +1,185 @@
+/// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
+/// before it begins.
+///
+/// The end of a callback wakes the threads that wait for its timer, and looks for them only if the timer's word says
+/// that there are any. The end of a `sync` function wakes its caller; the end of a queue wakes those who wait for the
+/// queue. Other operations pay nothing.
+enum WaitRegistry: ProcessState {
+  /// What is waited for.
+  enum Subject: Sendable {
+    /// The end of the running callback, and of what it has started again if the wait is a cancel's.
+    case timer(TimerRef, cancels: Bool)
+    /// The queue's end.
+    case queue(QueueCore)
+    /// The queue's end, or that of its execution context.
+    case context(QueueCore)
+    /// The end of a function, or the certainty that it will not run.
+    case call(SyncCall)
+
+    var isOver: Bool {
+      switch self {
+      case .timer(let timer, _): !timer.isBusy
+      case .queue(let core): core.closing.isOver
+      case .context(let core): core.closing.isOver || core.driver.hasEnded
+      case .call(let call): call.isOver
+      }
+    }
+
+    /// The queue that has to run for that; `nil` if it has ended.
+    var core: QueueCore? {
+      switch self {
+      case .timer(let timer, _): timer.control.core
+      case .queue(let core), .context(let core): core
+      case .call(let call): call.core
+      }
+    }
+  }
+
+  /// A waiting thread, and what it holds up meanwhile.
+  final class Waiter: @unchecked Sendable {
+    // Unchecked for the variables, which are guarded by the registry's lock.
+    let subject: Subject
+    let node: WaitNode
+    let wakeUp: WakeUp
+    /// The next in the registry.
+    fileprivate var next: Waiter?
+    /// While a ring is looked for: whether it was reached.
+    fileprivate var isReached = false
+
+    init(_ subject: Subject, _ node: WaitNode = .current, _ wakeUp: WakeUp = WakeUp()) {
+      self.subject = subject
+      self.node = node
+      self.wakeUp = wakeUp
+    }
+
+    /// The thread did not wait, because it would have waited for itself.
+    @inline(never)
+    var wouldDeadlock: Status {
+      switch subject {
+      case .timer(let timer, _): node.holds(subject) ? timer.callerIsInside : timer.waitsForCaller
+      case .queue(let core), .context(let core): QueueControlBlock.waitsForCaller(core.id)
+      case .call(let call): QueueControlBlock.waitsForCaller(call.core.id)
+      }
+    }
+  }
+
+  /// The newest of them; each holds the one before.
+  private static let newest = Locked<Waiter?>(nil)
+
+  static func makeGlobals() {
+    newest.withLock { _ in }
+    Pool.listeners.withLock { $0.waitersMayRun = { wakeAll() } }
+  }
+  static func reinitialize() { newest.reinitialize(nil) }
+
+  /// Waits until the subject is over.
+  /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
+  static func wait(for subject: Subject, timeout: Int64) -> Status {
+    if subject.isOver { return .ok }
+    let waiter = Waiter(subject)
+    guard enter(waiter) else { return waiter.wouldDeadlock }
+    defer { leave(waiter) }
+    let end = Clock.monotonic.now.saturatingAdd(timeout)
+    while !subject.isOver {
+      if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
+      // Nobody else may ever run it.
+      if subject.core?.driver.runStarvingTurn() == true { continue }
+      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
+    }
+    return .ok
+  }
+
+  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. If two
+  /// begin at the same moment, the second finds the first.
+  static func enter(_ waiter: Waiter) -> Bool {
+    newest.withLock { newest in
+      if !waiter.node.isNowhere, closesCycle(waiter, newest) { return false }
+      waiter.next = newest
+      newest = waiter
+      return true
+    }
+  }
+
+  /// The wait is over. Harmless for a thread that is not registered.
+  static func leave(_ waiter: Waiter) {
+    newest.withLock { newest in
+      if newest === waiter {
+        newest = waiter.next
+      } else {
+        var before = newest
+        while let current = before, current.next !== waiter { before = current.next }
+        guard let before else { return }
+        before.next = waiter.next
+      }
+      waiter.next = nil
+    }
+  }
+
+  /// Wakes the threads that wait for a timer whose word says that there are any (P6).
+  @inline(never)
+  static func timerEnded(_ index: UInt32) {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) {
+        if case .timer(let timer, _) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
+      }
+    }
+  }
+
+  /// Whether a thread waits for the end of a timer that it has cancelled.
+  static func hasCancelled(_ index: UInt32) -> Bool {
+    newest.withLock { newest in
+      Waiters(first: newest).contains {
+        if case .timer(let timer, cancels: true) = $0.subject { timer.slot.index == index } else { false }
+      }
+    }
+  }
+
+  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended. Who
+  /// enters behind this sees the end when it looks whether its wait is over (P6b).
+  static func queueEnded(_ core: QueueCore) {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) {
+        switch waiter.subject {
+        case .queue(let other) where other === core, .context(let other) where other === core: waiter.wakeUp.signal()
+        case .call(let call) where call.core === core: waiter.wakeUp.signal()
+        case .queue, .context, .call, .timer: break
+        }
+      }
+    }
+  }
+
+  /// Lets all who wait look whether they can do what they wait for.
+  static func wakeAll() {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) { waiter.wakeUp.signal() }
+    }
+  }
+
+  private static func closesCycle(_ new: Waiter, _ newest: Waiter?) -> Bool {
+    for waiter in Waiters(first: newest) { waiter.isReached = false }
+    return leads(new.subject, to: new.node, newest)
+  }
+
+  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from a subject back to the
+  /// new waiter. A wait that is over holds nothing up, though its thread may not know yet. Visits each waiter once, and
+  /// calls itself as deep as waits inside callbacks wait for each other.
+  private static func leads(_ subject: Subject, to new: WaitNode, _ newest: Waiter?) -> Bool {
+    if new.holds(subject) { return true }
+    for waiter in Waiters(first: newest) where !waiter.isReached && waiter.node.holds(subject) {
+      if waiter.subject.isOver { continue }
+      waiter.isReached = true
+      if leads(waiter.subject, to: new, newest) { return true }
+    }
+    return false
+  }
+
+  /// All in the registry.
+  private struct Waiters: Sequence, IteratorProtocol {
+    var first: Waiter?
+
+    mutating func next() -> Waiter? {
+      defer { first = first?.next }
+      return first
+    }
+  }
+}

@@ -1,0 +1,190 @@
+/// A callback that is due, in the order of promise 12.
+struct ReadyItem {
+  let deadline: Int64
+  let activationSequence: UInt32
+  private let slotAndKind: UInt32
+
+  init(deadline: Int64, activationSequence: UInt32, slot: UInt32, isPendingCallback: Bool) {
+    self.deadline = deadline
+    self.activationSequence = activationSequence
+    slotAndKind = slot << 1 | (isPendingCallback ? 1 : 0)
+  }
+
+  var slot: UInt32 { slotAndKind >> 1 }
+
+  /// What its turn in the batch is for.
+  var kind: DeliveryKind { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
+
+  /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
+  static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
+    a.deadline != b.deadline
+      ? a.deadline < b.deadline : Int32(bitPattern: a.activationSequence &- b.activationSequence) < 0
+  }
+}
+
+/// What one delivery may call. A timer can have several turns in one pass; each delivers only its own kind, so that the
+/// order of the batch holds.
+enum DeliveryKind {
+  /// A registration or cancel callback.
+  case callback
+  /// The extra tick, after any registration or cancel callback that has come up since.
+  case fired
+  /// The tick of the schedule, after whatever must come before it.
+  case due
+}
+
+extension PassList where Element == ReadyItem {
+  /// Batches below this size are sorted by comparisons, as are those that span more than 2^32 ns.
+  private static var fewest: Int { 24 }
+  /// Those up to this size are spread over buckets first.
+  private static var most: Int { 1024 }
+
+  /// Puts the batch in the order of promise 12, in which it often is already, or in the reverse one. What is due together
+  /// lies within a few milliseconds: so most of the work is to spread the batch over as many buckets as there are turns, or
+  /// where it is large a radix sort by the three or four bytes in which deadlines differ (Knuth, The Art of Computer
+  /// Programming 3, 5.2.5), which need few comparisons, or none. `other` is scratch memory.
+  mutating func sortByTurn(_ other: inout PassList) {
+    var previous = self[0]
+    var (least, greatest) = (previous.deadline, previous.deadline)
+    var descents = 0
+    for i in 1..<count {
+      let item = self[i]
+      least = Swift.min(least, item.deadline)
+      greatest = Swift.max(greatest, item.deadline)
+      if ReadyItem.precedes(item, previous) { descents &+= 1 }
+      previous = item
+    }
+    if descents == 0 { return }
+    if descents == count &- 1 { return reverse() }
+    let range = UInt64(bitPattern: greatest &- least)
+    guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
+    if range == 0 {
+      sortByActivationSequence(&other)
+    } else if count > Self.most || !spread(&other, range, { UInt64(bitPattern: $0.deadline &- least) }) {
+      sort(&other, upTo: range) { UInt64(bitPattern: $0.deadline &- least) }
+      sortEqualDeadlinesByActivationSequence(other)
+    }
+    other.discard(count)
+  }
+
+  private func reverse() {
+    var (i, j) = (0, count &- 1)
+    while i < j {
+      (self[i], self[j]) = (self[j], self[i])
+      (i, j) = (i &+ 1, j &- 1)
+    }
+  }
+
+  /// Sorts the batch by spreading it over 128 buckets by the highest bits of `key`, the rest by insertion. False, with
+  /// nothing done, if one of these would take too many.
+  @inline(__always)
+  private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (ReadyItem) -> UInt64) -> Bool {
+    let shift = UInt64(Swift.max(0, 57 - greatest.leadingZeroBitCount))
+    // SAFETY: initialised first, used at indices below 128 only. 512 bytes are always on the stack, not on the heap.
+    let isSpread = unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 128) { starts in
+      unsafe starts.initialize(repeating: 0)
+      for i in indices { unsafe starts[Int(truncatingIfNeeded: key(self[i]) &>> shift)] &+= 1 }
+      var (sum, most) = (UInt32(0), UInt32(0))
+      for value in 0..<128 {
+        let count = unsafe starts[value]
+        unsafe starts[value] = sum
+        sum &+= count
+        most = Swift.max(most, count)
+      }
+      if most > 32 { return false }
+      for i in indices {
+        let item = self[i]
+        let value = Int(truncatingIfNeeded: key(item) &>> shift)
+        other[Int(unsafe starts[value])] = item
+        unsafe starts[value] &+= 1
+      }
+      return true
+    }
+    guard isSpread else { return false }
+    exchangeMemory(with: &other)
+    insert(indices)
+    return true
+  }
+
+  /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
+  @inline(__always)
+  private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (ReadyItem) -> UInt64) {
+    var bit: UInt64 = 0
+    while greatest >> bit != 0 {
+      // SAFETY: initialised first, used at indices below 256 only. 1,024 bytes are always on the stack, not on the heap.
+      unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 256) { starts in
+        unsafe starts.initialize(repeating: 0)
+        for i in indices { unsafe starts[Int(key(self[i]) >> bit & 255)] &+= 1 }
+        var sum: UInt32 = 0
+        for value in 0..<256 {
+          let equal = unsafe starts[value]
+          unsafe starts[value] = sum
+          sum &+= equal
+        }
+        for i in indices {
+          let item = self[i]
+          let value = Int(key(item) >> bit & 255)
+          other[Int(unsafe starts[value])] = item
+          unsafe starts[value] &+= 1
+        }
+      }
+      exchangeMemory(with: &other)
+      bit += 8
+    }
+  }
+
+  /// A batch of equal deadlines. Activation sequences of one thread are less than 2^31 activations apart; those of
+  /// several have no order, so that any will do.
+  private mutating func sortByActivationSequence(_ other: inout PassList) {
+    var least = self[0].activationSequence
+    for i in indices where Int32(bitPattern: self[i].activationSequence &- least) < 0 {
+      least = self[i].activationSequence
+    }
+    var greatest: UInt32 = 0
+    for i in indices { greatest = Swift.max(greatest, self[i].activationSequence &- least) }
+    if count > Self.most || !spread(&other, UInt64(greatest), { UInt64($0.activationSequence &- least) }) {
+      sort(&other, upTo: UInt64(greatest)) { UInt64($0.activationSequence &- least) }
+    }
+  }
+
+  private func sortEqualDeadlinesByActivationSequence(_ other: PassList) {
+    var start = 0
+    for next in 1...count where next == count || self[next].deadline != self[start].deadline {
+      if next - start > 1 { merge(start..<next, other) }
+      start = next
+    }
+  }
+
+  /// Sorts a part by insertion.
+  private func insert(_ range: Range<Int>) {
+    for i in range.dropFirst() {
+      let item = self[i]
+      var place = i
+      while place > range.lowerBound, ReadyItem.precedes(item, self[place &- 1]) {
+        self[place] = self[place &- 1]
+        place &-= 1
+      }
+      if place != i { self[place] = item }
+    }
+  }
+
+  /// Sorts a part: by insertion where it is short, else by halves (the standard library's sort makes objects).
+  private func merge(_ range: Range<Int>, _ other: PassList) {
+    if range.count <= 16 { return insert(range) }
+    let middle = range.lowerBound + range.count / 2
+    merge(range.lowerBound..<middle, other)
+    merge(middle..<range.upperBound, other)
+    if !ReadyItem.precedes(self[middle], self[middle - 1]) { return }
+    for i in range { other[i] = self[i] }
+    var (left, right) = (range.lowerBound, middle)
+    for i in range {
+      if right == range.upperBound || left < middle && !ReadyItem.precedes(other[right], other[left]) {
+        self[i] = other[left]
+        left += 1
+      } else {
+        self[i] = other[right]
+        right += 1
+      }
+    }
+  }
+}
