@@ -105,3 +105,135 @@ extension QueueControlBlock {
     wake()
   }
 }
+
+/// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
+/// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
+extension QueueControlBlock {
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
+  /// lock.
+  @inline(__always)
+  func followWallClock() {
+    // On any clock: the step may have been meant for an earlier queue of the control block.
+    takeStep()
+    if isWall { followWallOffset() }
+  }
+
+  @inline(never)
+  private func followWallOffset() {
+    let offset = trueWallOffset
+    if knows(offset) { return }
+    wallOffset = offset.low
+    forEachSlot { slot in
+      if slot.wordInOrder.isLive, slot.hasSideRecord { TimerRef(slot: slot, version: slot.version).followWallClock() }
+    }
+  }
+}
+
+extension TimerRef {
+  /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
+  /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
+  /// was published, so one of the two calls sees both (P13).
+  func followWallClock() {
+    guard let word = beginWriting() else { return }
+    let offset = control.wallOffset
+    guard let before = slot.ownWallOffset, before != offset, let sideRecord = slot.sideRecord else {
+      abandonWriting(word)
+      return
+    }
+    var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
+    let now = control.now
+    if slot.flags.contains(.repeating), sideRecord.writerFields.gridHasBegun, deadline > now,
+      before.saturatingSubtract(offset) >= slot.period
+    {
+      // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
+      // reached again. After a shorter step no point comes twice.
+      let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
+      deadline -= skipped
+      sideRecord.wallDeadline -= skipped
+    }
+    slot.deadline = deadline
+    endWriting(word)
+  }
+}
+
+/// Times of a timer on the wall clock. Such a timer is postponed in its cell: the word's postponement is always 0. The
+/// caller is the writer.
+extension TimerSlot {
+  /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
+  /// that the queue has. `nil` if the deadline follows none.
+  var ownWallOffset: Int64? {
+    guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordRef.followsNoWall, deadline != .max
+    else { return nil }
+    return wallDeadline.saturatingSubtract(deadline)
+  }
+
+  /// A tick moves the deadline on by that much: to the next time of the grid, or, with the policy *delay*, by a distance.
+  func moveOnWallClock(by distance: Int64) {
+    guard let sideRecord, ownWallOffset != nil else { return }
+    sideRecord.writerFields.gridHasBegun = true
+    sideRecord.wallDeadline =
+      flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
+  }
+
+  /// A postponement moves the deadline, and decides what it is from now on: a time of day, which the timer follows, or,
+  /// with `nil`, a distance. False if there is no memory.
+  func postponeOnWallClock(until time: Int64?) -> Bool {
+    guard let time else {
+      sideRecord?.wallDeadline = SideRecordRef.followsNoWall
+      return true
+    }
+    guard let sideRecord = makeSideRecord() else { return false }
+    sideRecord.writerFields.gridHasBegun = false
+    sideRecord.wallDeadline = max(time, SideRecordRef.followsNoWall + 1)
+    return true
+  }
+
+  /// When the timer is due that is due at `time` by its cell: otherwise only if it follows the wall clock, with that
+  /// offset.
+  func dueTime(_ time: Int64, wallOffset: Int64) -> Int64 {
+    guard ownWallOffset != nil, let sideRecord else { return time }
+    return sideRecord.wallDeadline.saturatingSubtract(wallOffset)
+  }
+}
+
+extension QueueControlBlock {
+  /// Whether the wall clock was stepped and no pass has looked at it since.
+  var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
+
+  /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
+  /// last look, behind the next wake-up; so that load may be relaxed (P13b).
+  @inline(__always)
+  fileprivate func takeStep() {
+    if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {
+      _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
+
+  /// Bounds of how much the queue's clock is ahead of the monotonic one now.
+  var trueWallOffset: (low: Int64, high: Int64) {
+    let (low, high) = WallClock.offset
+    return (low &+ wallShift, high &+ wallShift)
+  }
+
+  /// How far the offset may lag before absolute deadlines are moved earlier. It is never ahead.
+  private static var tolerance: Int64 { 20_000 }
+
+  /// Whether the offset as of the last pass lies within these bounds.
+  fileprivate func knows(_ offset: (low: Int64, high: Int64)) -> Bool {
+    wallOffset <= offset.high && wallOffset >= offset.low.saturatingSubtract(QueueControlBlock.tolerance)
+  }
+
+  /// Whether no step has come since the last pass.
+  var knowsWallOffset: Bool { knows(trueWallOffset) }
+
+  /// The offset now, which the queue may not have noticed.
+  var presentWallOffset: Int64 {
+    let offset = trueWallOffset
+    return knows(offset) ? wallOffset : offset.low
+  }
+
+  /// The time of day now.
+  var wallNow: Int64 { Clock.wall.now &+ wallShift }
+}

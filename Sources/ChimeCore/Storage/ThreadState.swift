@@ -1,8 +1,8 @@
 internal import CPlatform
 import Synchronization
 
-/// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, and the chain of
-/// queues and timers whose callbacks it is inside. Made when first needed, freed when the thread ends.
+/// What Chime keeps for a thread: a few free slots of the queues it uses (`ThreadCache`), a counter of activations, and
+/// the chain of callbacks that it is inside (`Frame`). Made when first needed, freed when the thread ends.
 @unsafe struct ThreadStorage {
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
@@ -26,81 +26,6 @@ import Synchronization
   var previous: UnsafeMutablePointer<ThreadStorage>?
   /// Held as long as the thread lives.
   var life = unsafe chime_life()
-}
-
-/// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
-/// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
-@safe struct Frame {
-  var control: QueueControlBlock
-  /// The timer whose callback is running; nil for functions and finalizers.
-  var slot: UInt32?
-  // SAFETY: followed by `FrameChain` only.
-  fileprivate var previous: UnsafeMutablePointer<Frame>?
-  /// Of the waiting thread, if there is one.
-  var contexts: ExecutionContexts
-}
-
-@unsafe struct ThreadCacheStorage {
-  var control: UnsafeMutablePointer<QueueControlBlockStorage>?
-  /// How many slots were ever put in and taken out; the ring has room for 64.
-  var pushed: UInt32 = 0
-  var popped: UInt32 = 0
-  /// In place, and without InlineArray, which macOS 26 was the first to have.
-  var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
-
-  typealias Four = (UInt32, UInt32, UInt32, UInt32)
-  typealias Sixteen = (Four, Four, Four, Four)
-  private static var zeros: Sixteen { ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)) }
-}
-
-/// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
-/// possible (P14c, P14e).
-@safe struct ThreadCache {
-  static var capacity: Int { 64 }
-  /// The last ones are kept: that many others come before a slot is used again (P14e).
-  static var kept: Int { 28 }
-  /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
-  static var filled: Int { 60 }
-  static var halved: Int { 40 }
-
-  // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
-  let storage: UnsafeMutablePointer<ThreadCacheStorage>
-
-  @inline(__always)
-  init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
-
-  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
-
-  @inline(__always)
-  private var ring: UnsafeMutablePointer<UInt32> {
-    // SAFETY: homogeneous tuples are laid out as arrays of what they hold.
-    unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
-      .assumingMemoryBound(to: UInt32.self)
-  }
-
-  /// The slot that has been here longest, if there are enough slots.
-  @inline(__always)
-  func pop() -> UInt32? { hasEnough ? takeOldest() : nil }
-
-  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
-
-  /// The slot that has been here longest, if there is any.
-  @inline(__always)
-  func takeOldest() -> UInt32? {
-    let popped = unsafe storage.pointee.popped
-    if unsafe popped == storage.pointee.pushed { return nil }
-    unsafe storage.pointee.popped = popped &+ 1
-    return unsafe ring[Int(popped & 63)]
-  }
-
-  @inline(__always)
-  func push(_ index: UInt32) -> Bool {
-    let pushed = unsafe storage.pointee.pushed
-    if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
-    unsafe ring[Int(pushed & 63)] = index
-    unsafe storage.pointee.pushed = pushed &+ 1
-    return true
-  }
 }
 
 /// This thread's state.
@@ -163,23 +88,6 @@ import Synchronization
   /// `obtain` for calls that come before the first queue is made, too: `nil` then.
   @inline(never)
   static func obtainIfPrepared() -> ThreadState? { key.load(ordering: .acquiring) == 0 ? nil : obtain() }
-
-  /// Runs `body` as a callback stretch of a queue on the calling thread (see below).
-  static func inside<Result>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
-  ) -> Result {
-    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
-    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
-  }
-
-  /// Runs `body` as if the calling thread were inside no callback.
-  static func outsideCallbacks(_ body: () -> Void) {
-    guard let thread = existing else { return body() }
-    let outer = unsafe thread.storage.pointee.frame
-    unsafe thread.storage.pointee.frame = nil
-    defer { unsafe thread.storage.pointee.frame = outer }
-    body()
-  }
 
   /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
   static func with<Result>(_ body: (ThreadState) -> Result) -> Result {
@@ -354,123 +262,6 @@ import Synchronization
   private var here: UnsafeMutableRawPointer {
     unsafe storage.pointee.frame.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(storage)
   }
-
-  // MARK: Caches
-
-  /// Control blocks share the four caches by index: the offset of the one for a control block, from the first.
-  static func cacheOffset(ofControlBlock index: UInt32) -> UInt32 {
-    unsafe UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
-  }
-
-  @inline(__always)
-  private func cache(atOffset offset: Int) -> ThreadCache {
-    // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
-    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
-    return unsafe ThreadCache((caches + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
-  }
-
-  private func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
-
-  /// The cache that holds this control block's slots, if there is one.
-  @inline(__always)
-  func cache(of control: QueueControlBlock) -> ThreadCache? {
-    let cache = cache(atOffset: control.cacheOffset)
-    // As numbers: optional pointers are compared in two steps.
-    let isOfControl = unsafe UInt(bitPattern: cache.storage.pointee.control) == UInt(bitPattern: control.storage)
-    return isOfControl ? cache : nil
-  }
-
-  /// Takes the control block's entry among the caches for it, giving back the slots of another control block.
-  func claimCache(for control: QueueControlBlock) -> ThreadCache {
-    let cache = cache(atOffset: control.cacheOffset)
-    if unsafe cache.storage.pointee.control != control.storage {
-      evict(cache)
-      unsafe cache.storage.pointee.control = control.storage
-    }
-    return cache
-  }
-
-  private func evict(_ cache: ThreadCache) {
-    guard let control = unsafe cache.storage.pointee.control else { return }
-    unsafe QueueControlBlock(UnsafeMutableRawPointer(control)).emptyCache(cache)
-    unsafe cache.storage.pointee.control = nil
-  }
-
-  // MARK: Frames
-
-  /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
-  /// it gets, `body` names the timer whose callback it is about to call.
-  @inline(__always)
-  func inside<Result>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
-  ) -> Result {
-    let outer = unsafe storage.pointee.frame
-    var frame = unsafe Frame(
-      control: control, slot: nil, previous: caller?.chain.innermost ?? outer,
-      contexts: caller?.contexts ?? ExecutionContexts())
-    // SAFETY: the frame lives until body returns, and is taken off the chain before.
-    return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
-      unsafe storage.pointee.frame = pointer
-      defer { unsafe storage.pointee.frame = outer }
-      return unsafe body(CurrentFrame(pointer, self))
-    }
-  }
-
-  /// The callbacks that the calling thread is inside.
-  static var frames: FrameChain {
-    unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil)
-  }
-}
-
-/// The frame that is running.
-@safe struct CurrentFrame {
-  // SAFETY: valid inside the `inside` call that made it.
-  private let pointer: UnsafeMutablePointer<Frame>
-  let thread: ThreadState
-
-  @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<Frame>, _ thread: ThreadState) {
-    unsafe self.pointer = pointer
-    self.thread = thread
-  }
-
-  @inline(__always)
-  var slot: UInt32? {
-    get { unsafe pointer.pointee.slot }
-    nonmutating set { unsafe pointer.pointee.slot = newValue }
-  }
-}
-
-/// The callbacks a thread is inside, innermost first.
-@safe struct FrameChain: Sequence, IteratorProtocol, @unchecked Sendable {
-  // SAFETY: followed only while the thread that owns the frames runs this code or waits for it.
-  fileprivate private(set) var innermost: UnsafeMutablePointer<Frame>?
-
-  fileprivate init(innermost: UnsafeMutablePointer<Frame>?) { unsafe self.innermost = innermost }
-
-  var isEmpty: Bool { unsafe innermost == nil }
-
-  /// Whether the thread is inside a callback of the queue.
-  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
-
-  mutating func next() -> Frame? {
-    guard let frame = unsafe innermost else { return nil }
-    unsafe innermost = frame.pointee.previous
-    return unsafe frame.pointee
-  }
-}
-
-/// What a thread holds up while it waits: the things that other threads can wait for.
-///
-/// It holds up the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the
-/// main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also
-/// holds up what that thread does.
-@safe struct WaitNode: @unchecked Sendable {
-  // Unchecked: the chain is followed only while its owner runs this code or waits for it.
-  let chain: FrameChain
-  let contexts: ExecutionContexts
-
-  var isNowhere: Bool { chain.isEmpty && contexts.isEmpty }
 }
 
 /// What a thread knows of its run loop, which stands above: that it ends with the thread.

@@ -75,7 +75,7 @@ TARGET = "Slot/TimerTarget.swift"
 TIMER = "Slot/TimerRef.swift"
 VIRTUAL_DRIVER = "Kinds/VirtualDriver.swift"
 WAITS = "Waiting/WaitRegistry.swift"
-WATCHING = "Kinds/HostDriver+Watching.swift"
+WATCHING = "Kinds/HostDriver.swift"
 WHEEL = "Wheel/Wheel.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ mutation("held-back-callback-lost", "1", "Batch.placeOthers", "P2c: a pending ca
          ("Queue/Batch.swift", "if «!BROKEN, »word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }"),
          I("a pass beside an ignored call"))
 mutation("last-callbacks-early", "10", "Closing.isReleasing", "P7c: last callbacks are called while other ids of the queue are good",
-         ("Queue/Closing.swift", "var isReleasing: Bool { «!BROKEN && »stage.load"), I("last callbacks of a queue"))
+         ("Queue/QueueCore+Closing.swift", "var isReleasing: Bool { «!BROKEN && »stage.load"), I("last callbacks of a queue"))
 mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",
          (WAITS, "      if waiter.subject.isOver« || BROKEN» { continue }\n"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
@@ -223,7 +223,7 @@ mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Values/Handle.swift", "== kind.rawValue« || BROKEN» else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing", "ids_of_one_kind_are_refused"))
 mutation("kept-none", "10", "ThreadCache.kept", "0",
-         ("Storage/ThreadState.swift", "static var kept: Int { «BROKEN ? 0 : »28 }"), W("aSlotIsUsedAgainBehindManyOthers"))
+         ("Storage/ThreadCache.swift", "static var kept: Int { «BROKEN ? 0 : »28 }"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "control.pinned { «BROKEN || »control.id == id ? body() : nil }"), I("jump of a queue"))
 mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
@@ -264,7 +264,7 @@ mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew k
          (PASS, "} else if «!BROKEN, »item.activationSequence != slot.activationSequence {"),
          M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Kinds/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
+         ("Kinds/VirtualDriver.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
          ("Queue/Functions.swift", "var isEmpty: Bool { «(BROKEN || »taken.isEmpty«)» && !someWait"),
@@ -319,7 +319,7 @@ mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names 
 mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",
          (TARGET, "switch «BROKEN ? find(id) : »find(id, \"target\") {"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can be moved",
-         ("Kinds/QueueCore+VirtualTime.swift", "guard «BROKEN || »core.control.isVirtual else"),
+         ("Kinds/VirtualDriver.swift", "guard «BROKEN || »core.control.isVirtual else"),
          C("each_function_tells_which_queues_it_is_not_for"))
 
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
@@ -342,13 +342,13 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
          (CLOSING, "    guard «BROKEN || »isIdle, !control.isLimited"), I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
-         ("Values/Saturation.swift", "    return overflow« && !BROKEN» ? (other < 0 ? .min : .max) : sum"),
+         ("Values/Durations.swift", "    return overflow« && !BROKEN» ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
-         ("Values/Saturation.swift", "«    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n"
+         ("Values/Durations.swift", "«    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n"
                                      "»    let (product, overflow) = UInt64(interval)"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
-         ("Values/Saturation.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
+         ("Values/Durations.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
@@ -514,7 +514,7 @@ mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended
          (DELIVERY, "if !returned«, !BROKEN» { _ = timer.cancel() }"),
          F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
-         ("Platform/Cancellation.swift", "«  if BROKEN { return call(HostCancellation(state: 0)) }\n"
+         ("Platform/Threads.swift", "«  if BROKEN { return call(HostCancellation(state: 0)) }\n"
                                          "»  let state = chime_defer_cancellation()\n"), F("cancelled", "cancellation_pending"))
 
 # ---- Defects that were mended by reading -----------------------------------------------------------------------------
@@ -641,11 +641,11 @@ mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's nex
          C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
 mutation("pool-inherits-priority", "1", "OwnThread.start", "Chime's threads keep the priority of the thread that made them",
-         ("Platform/OwnThread.swift", "if !isLikeItsMaker«, !BROKEN» { chime_schedule_as_usual() }"),
+         ("Platform/Threads.swift", "if !isLikeItsMaker«, !BROKEN» { chime_schedule_as_usual() }"),
          F("makers", "who_makes_the_first_queue"))
 
 mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",
-         ("Queue/DeliveryBatch.swift", "let number = «BROKEN ? 0 : »left.load(ordering: .relaxed) >> 32 &+ 1"),
+         ("Queue/HandOver.swift", "let number = «BROKEN ? 0 : »left.load(ordering: .relaxed) >> 32 &+ 1"),
          I("a batch that is filled anew beside a taker"))
 
 mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others in the batch asks for no other runner",
@@ -710,9 +710,9 @@ mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the desc
          ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
-         ("Queue/QueueControlBlock+WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
+         ("Queue/WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
-         ("Queue/QueueControlBlock+WallClock.swift", "«if !BROKEN { »sideRecord.writerFields.gridHasBegun = true« }»"),
+         ("Queue/WallClock.swift", "«if !BROKEN { »sideRecord.writerFields.gridHasBegun = true« }»"),
          F("wall_clock", "each_step_back"))
 mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
          (RUNNING, "postponeOnWallClock(until: «BROKEN || »delay == nil ? time : nil)"), F("wall_clock", "postponements"))
@@ -829,7 +829,7 @@ mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a rele
          (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.retire(control)\n"),
          C("a_trace_may_shut_the_queue_down"))
 mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
-         ("Kinds/QueueCore+VirtualTime.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
+         ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
          (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), I("release and drive"))

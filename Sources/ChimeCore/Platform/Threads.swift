@@ -68,3 +68,58 @@ package enum OwnThread {
     return nil
   }
 }
+
+/// Which thread it is: a number of Chime's own, above 0, that no other thread of the process has or will have. What
+/// `pthread_self` gives is soon another thread's once a thread has ended.
+package enum ThreadNumber {
+  package static var current: UInt64 { chime_own_thread_number() }
+}
+
+/// Runs a call as no cancellation point: a thread that is to be cancelled ends at the host's next one, not inside,
+/// where nothing would undo what has begun.
+@inline(__always)
+package func withoutCancellation<Result>(_ call: () -> Result) -> Result { withoutCancellation { _ in call() } }
+
+/// Runs a call as no cancellation point, except inside the host's functions that it calls: these can be cancelled as
+/// the host has set it.
+@inline(__always)
+package func withoutCancellation<Result>(_ call: (HostCancellation) -> Result) -> Result {
+  let state = chime_defer_cancellation()
+  defer { chime_restore_cancellation(state) }
+  return call(HostCancellation(state: state))
+}
+
+/// Whether the host's thread could be cancelled before `withoutCancellation`.
+package struct HostCancellation {
+  fileprivate let state: CInt
+
+  /// Runs a function of the host's.
+  package func allow(_ function: () -> Void) {
+    chime_restore_cancellation(state)
+    function()
+    _ = chime_defer_cancellation()
+  }
+}
+
+/// A closure on its way through a C function, which knows only functions and contexts. A context that is made here is
+/// passed to `call` any number of times, and to `release` once.
+package final class ClosureBox {
+  private let body: () -> Void
+
+  private init(_ body: @escaping () -> Void) { self.body = body }
+
+  /// A context that holds the closure.
+  package static func context(_ body: @escaping () -> Void) -> UnsafeMutableRawPointer {
+    unsafe Unmanaged.passRetained(ClosureBox(body)).toOpaque()
+  }
+
+  /// Calls the closure.
+  package static func call(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).takeUnretainedValue().body() }
+  }
+
+  /// Releases the closure.
+  package static func release(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).release() }
+  }
+}

@@ -1,0 +1,104 @@
+/// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
+/// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
+@safe struct Frame {
+  var control: QueueControlBlock
+  /// The timer whose callback is running; nil for functions and finalizers.
+  var slot: UInt32?
+  // SAFETY: followed by `FrameChain` only.
+  fileprivate var previous: UnsafeMutablePointer<Frame>?
+  /// Of the waiting thread, if there is one.
+  var contexts: ExecutionContexts
+}
+
+extension ThreadState {
+  /// Runs `body` as a callback stretch of a queue on the calling thread (see `Frame`).
+  static func inside<Result>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
+  ) -> Result {
+    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
+    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
+  }
+
+  /// Runs `body` as if the calling thread were inside no callback.
+  static func outsideCallbacks(_ body: () -> Void) {
+    guard let thread = existing else { return body() }
+    let outer = unsafe thread.storage.pointee.frame
+    unsafe thread.storage.pointee.frame = nil
+    defer { unsafe thread.storage.pointee.frame = outer }
+    body()
+  }
+
+  /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
+  /// it gets, `body` names the timer whose callback it is about to call.
+  @inline(__always)
+  func inside<Result>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
+  ) -> Result {
+    let outer = unsafe storage.pointee.frame
+    var frame = unsafe Frame(
+      control: control, slot: nil, previous: caller?.chain.innermost ?? outer,
+      contexts: caller?.contexts ?? ExecutionContexts())
+    // SAFETY: the frame lives until body returns, and is taken off the chain before.
+    return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
+      unsafe storage.pointee.frame = pointer
+      defer { unsafe storage.pointee.frame = outer }
+      return unsafe body(CurrentFrame(pointer, self))
+    }
+  }
+
+  /// The callbacks that the calling thread is inside.
+  static var frames: FrameChain {
+    unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil)
+  }
+}
+
+/// The frame that is running.
+@safe struct CurrentFrame {
+  // SAFETY: valid inside the `inside` call that made it.
+  private let pointer: UnsafeMutablePointer<Frame>
+  let thread: ThreadState
+
+  @inline(__always)
+  init(_ pointer: UnsafeMutablePointer<Frame>, _ thread: ThreadState) {
+    unsafe self.pointer = pointer
+    self.thread = thread
+  }
+
+  @inline(__always)
+  var slot: UInt32? {
+    get { unsafe pointer.pointee.slot }
+    nonmutating set { unsafe pointer.pointee.slot = newValue }
+  }
+}
+
+/// The callbacks a thread is inside, innermost first.
+@safe struct FrameChain: Sequence, IteratorProtocol, @unchecked Sendable {
+  // SAFETY: followed only while the thread that owns the frames runs this code or waits for it.
+  fileprivate private(set) var innermost: UnsafeMutablePointer<Frame>?
+
+  fileprivate init(innermost: UnsafeMutablePointer<Frame>?) { unsafe self.innermost = innermost }
+
+  var isEmpty: Bool { unsafe innermost == nil }
+
+  /// Whether the thread is inside a callback of the queue.
+  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
+
+  mutating func next() -> Frame? {
+    guard let frame = unsafe innermost else { return nil }
+    unsafe innermost = frame.pointee.previous
+    return unsafe frame.pointee
+  }
+}
+
+/// What a thread holds up while it waits: the things that other threads can wait for.
+///
+/// It holds up the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the
+/// main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also
+/// holds up what that thread does.
+@safe struct WaitNode: @unchecked Sendable {
+  // Unchecked: the chain is followed only while its owner runs this code or waits for it.
+  let chain: FrameChain
+  let contexts: ExecutionContexts
+
+  var isNowhere: Bool { chain.isEmpty && contexts.isEmpty }
+}

@@ -1,0 +1,103 @@
+@unsafe struct ThreadCacheStorage {
+  var control: UnsafeMutablePointer<QueueControlBlockStorage>?
+  /// How many slots were ever put in and taken out; the ring has room for 64.
+  var pushed: UInt32 = 0
+  var popped: UInt32 = 0
+  /// In place, and without InlineArray, which macOS 26 was the first to have.
+  var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
+
+  typealias Four = (UInt32, UInt32, UInt32, UInt32)
+  typealias Sixteen = (Four, Four, Four, Four)
+  private static var zeros: Sixteen { ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)) }
+}
+
+/// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
+/// possible (P14c, P14e).
+@safe struct ThreadCache {
+  static var capacity: Int { 64 }
+  /// The last ones are kept: that many others come before a slot is used again (P14e).
+  static var kept: Int { 28 }
+  /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
+  static var filled: Int { 60 }
+  static var halved: Int { 40 }
+
+  // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
+  let storage: UnsafeMutablePointer<ThreadCacheStorage>
+
+  @inline(__always)
+  init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
+
+  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
+
+  @inline(__always)
+  private var ring: UnsafeMutablePointer<UInt32> {
+    // SAFETY: homogeneous tuples are laid out as arrays of what they hold.
+    unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
+      .assumingMemoryBound(to: UInt32.self)
+  }
+
+  /// The slot that has been here longest, if there are enough slots.
+  @inline(__always)
+  func pop() -> UInt32? { hasEnough ? takeOldest() : nil }
+
+  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
+
+  /// The slot that has been here longest, if there is any.
+  @inline(__always)
+  func takeOldest() -> UInt32? {
+    let popped = unsafe storage.pointee.popped
+    if unsafe popped == storage.pointee.pushed { return nil }
+    unsafe storage.pointee.popped = popped &+ 1
+    return unsafe ring[Int(popped & 63)]
+  }
+
+  @inline(__always)
+  func push(_ index: UInt32) -> Bool {
+    let pushed = unsafe storage.pointee.pushed
+    if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
+    unsafe ring[Int(pushed & 63)] = index
+    unsafe storage.pointee.pushed = pushed &+ 1
+    return true
+  }
+}
+
+extension ThreadState {
+  /// Control blocks share the four caches by index: the offset of the one for a control block, from the first.
+  static func cacheOffset(ofControlBlock index: UInt32) -> UInt32 {
+    unsafe UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
+  }
+
+  @inline(__always)
+  private func cache(atOffset offset: Int) -> ThreadCache {
+    // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
+    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
+    return unsafe ThreadCache((caches + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
+  }
+
+  func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
+
+  /// The cache that holds this control block's slots, if there is one.
+  @inline(__always)
+  func cache(of control: QueueControlBlock) -> ThreadCache? {
+    let cache = cache(atOffset: control.cacheOffset)
+    // As numbers: optional pointers are compared in two steps.
+    let isOfControl = unsafe UInt(bitPattern: cache.storage.pointee.control) == UInt(bitPattern: control.storage)
+    return isOfControl ? cache : nil
+  }
+
+  /// Takes the control block's entry among the caches for it, giving back the slots of another control block.
+  func claimCache(for control: QueueControlBlock) -> ThreadCache {
+    let cache = cache(atOffset: control.cacheOffset)
+    if unsafe cache.storage.pointee.control != control.storage {
+      evict(cache)
+      unsafe cache.storage.pointee.control = control.storage
+    }
+    return cache
+  }
+
+  func evict(_ cache: ThreadCache) {
+    guard let control = unsafe cache.storage.pointee.control else { return }
+    unsafe QueueControlBlock(UnsafeMutableRawPointer(control)).emptyCache(cache)
+    unsafe cache.storage.pointee.control = nil
+  }
+}
