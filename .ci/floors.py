@@ -22,8 +22,6 @@ ROOMS = sum(FLOORS, [])
 
 # References upwards, each with its reason.
 ALLOWED = {
-    ("Waiting/WaitNode", "Kinds/MainQueue"):
-        "the main thread holds the main queue up while it waits, whoever runs that queue",
     ("Kinds/QueueCore+Creation", "Diagnostics/TraceFile"):
         "the file that CHIME_TRACE names is begun before the first queue",
 }

@@ -35,7 +35,7 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
 
   package override var virtualTime: VirtualTime? { time }
 
-  package override var home: HandlerHome? { HandlerHome(queue: id) { MainQueue.isHere } }
+  package override var home: HandlerHome? { HandlerHome(queue: id) { MainThread.isHere } }
 
   /// Moves virtual time forward from deadline to deadline, without waiting for any task. Handlers run inside this call.
   ///

@@ -43,7 +43,7 @@ enum SerialContext: Sendable {
   var isCurrent: Bool {
     switch self {
     case .pool(let work): work.isCurrent
-    case .dispatch(let queue): queue.isMain ? MainQueue.isHere : queue.isCurrent
+    case .dispatch(let queue): queue.isMain ? MainThread.isHere : queue.isCurrent
     }
   }
 }

@@ -65,7 +65,7 @@ final class DispatchDriver: QueueDriver {
     if chime_has_dispatch() == 0 { return nil }
     guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty, !core.passLock.isTaken else { return nil }
     let node = WaitNode.current
-    let waiter = node.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), node)
+    let waiter = node.blocksNothing ? nil : WaitRegistry.Waiter(.queue(core), node)
     if let waiter, !WaitRegistry.enter(waiter) { return waiter.wouldDeadlock }
     defer { if let waiter { WaitRegistry.leave(waiter) } }
     var status: Status? = .shutDown  // which has its sentence below
@@ -94,7 +94,7 @@ final class DispatchDriver: QueueDriver {
   var executionContext: ExecutionContext? { dispatchContext.shared }
   var hostCancellation: HostCancellation? { dispatchContext.isMain ? MainQueue.hostCancellation : nil }
   /// Once the main thread has ended, libdispatch runs the main queue on threads of its own.
-  var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainQueue.isMainThread) }
+  var borrowsThread: Bool { chime_has_dispatch() != 0 && !(dispatchContext.isMain && MainThread.isCurrent) }
   var mayNeverRun: Bool { !dispatchContext.isOwn }
   var shouldYield: Bool { dispatchContext.isMain && MainQueue.isToYield }
 }
@@ -115,7 +115,7 @@ struct DispatchContext: Sendable {
   var isMain: Bool { shared == .main }
 
   /// Whether the caller is in it.
-  var isHere: Bool { isMain ? MainQueue.isHere : shared != nil && queue.isCurrent }
+  var isHere: Bool { isMain ? MainThread.isHere : shared != nil && queue.isCurrent }
 
   /// A serial queue of Chime's own.
   static func serial(_ queue: WorkQueue) -> DispatchContext {

@@ -88,7 +88,7 @@ extension HostDriver {
   /// Chooses a running timer whose end, whoever causes it, wakes the sleeper in `run`; none if nothing is left to run.
   /// The caller holds the pass lock.
   private func watchTimer(_ core: QueueCore) {
-    if control.watched == QueueControlBlock.watchedEnded, sleepers.load(ordering: .sequentiallyConsistent) > 1 {
+    if control.watched == .end, sleepers.load(ordering: .sequentiallyConsistent) > 1 {
       control.wakeHost()
     }
     isIdle = false
@@ -103,7 +103,7 @@ extension HostDriver {
         if isIdle, sleepers.load(ordering: .sequentiallyConsistent) > 1 { control.wakeHost() }
         return
       }
-      control.watched = slot.index &+ 1
+      control.watched = SlotLink(slot)
       // If a timer is being written, its writer looks at `watched` at the end (P5).
       isWatching = HostDriver.isWorthWatching(slot)
       if isWatching { return }
@@ -122,10 +122,8 @@ extension HostDriver {
   /// seldom looked for, the one that is due last.
   @inline(never)
   private var timerInForeground: TimerSlot? {
-    let watched = control.watched
-    if watched != 0, watched != QueueControlBlock.watchedEnded {
-      let slot = Slab.slot(watched &- 1)
-      if Slab.owner(of: slot) == control, HostDriver.isWorthWatching(slot) { return slot }
+    if let slot = control.watched.slot, Slab.owner(of: slot) == control, HostDriver.isWorthWatching(slot) {
+      return slot
     }
     var found: TimerSlot?
     var latest = Int64.min
@@ -141,10 +139,10 @@ extension HostDriver {
   /// have taken away what would have woken it (P5b).
   private func wakeWatcher() {
     let watched = control.watched
-    if watched == 0 { return }
+    if watched == .none { return }
     if sleepers.load(ordering: .sequentiallyConsistent) == 0 {
-      control.watched = 0
-    } else if watched == QueueControlBlock.watchedEnded || !Slab.slot(watched &- 1).wordInOrder.isRunning {
+      control.watched = .none
+    } else if watched.slot?.wordInOrder.isRunning != true {
       control.wakeHost()
     }
   }

@@ -22,7 +22,7 @@ extension Loop {
           "mode is one in which the calling thread's run loop has never had a queue or a timer, or the common modes")
       }
       var mainQueue: Int32 = -1
-      if MainQueue.isMainThread, MainQueue.isOnDispatch, loop.state.withLock({ $0.modes[index].isCommon }) {
+      if MainThread.isCurrent, MainThread.hasDispatch, loop.state.withLock({ $0.modes[index].isCommon }) {
         guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
         mainQueue = file
       }

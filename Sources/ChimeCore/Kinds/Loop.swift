@@ -86,7 +86,7 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
     }
     // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
     if let loop = thread.loop { return .success(unsafe unsafeDowncast(loop, to: Loop.self)) }
-    let found = MainQueue.isMainThread ? main : make()
+    let found = MainThread.isCurrent ? main : make()
     if case .success(let loop) = found { loop.bind(to: thread) }
     return found
   }

@@ -8,17 +8,6 @@ import Synchronization
 /// does that work. Elsewhere, and in a forked child, it is the main thread's run loop in a mode that only main queues
 /// are in (`Loop.runMainQueue`).
 package enum MainQueue: ProcessState {
-  private static let isMarked = Atomic<Bool>(false)
-
-  /// Whether the main queue is libdispatch's.
-  static var isOnDispatch: Bool { Fork.statusOfDispatch == .ok }
-
-  /// Makes `isCurrent` know the main queue. Calling it again does no harm.
-  private static func mark() {
-    if isMarked.load(ordering: .acquiring) { return }
-    unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), chime_main_queue_key(), chime_dispatch_main_queue())
-    isMarked.store(true, ordering: .releasing)
-  }
   /// Whether `run` is under way (P18b).
   private static let isRunning = Atomic<Bool>(false)
   private static let stopRequest = StopRequest()
@@ -26,31 +15,18 @@ package enum MainQueue: ProcessState {
   private static let stopFile = Atomic<Int32>(-1)
   private static let preparing = Locked(())
 
-  /// Whether the caller is on the main queue: on the thread that loaded libdispatch, inside or outside a block.
-  static var isCurrent: Bool {
-    if !isOnDispatch { return false }
-    mark()
-    return unsafe chime_dispatch_specific(chime_main_queue_key()) != nil
-  }
-
-  /// Whether the caller's work excludes that of the main queue: on the process's main thread, or in a block of the
-  /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
-  package static var isHere: Bool { isMainThread || isCurrent }
-
-  static var isMainThread: Bool { chime_is_main_thread() }
-
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
   /// thread draining traps. A thread other than the main one cannot find out, and assumes that it can.
-  static var canBeDrained: Bool { !isOnDispatch || !isMainThread || isCurrent }
+  static var canBeDrained: Bool { !MainThread.hasDispatch || !MainThread.isCurrent || MainThread.isOnQueue }
 
   /// Whether a queue was ever created on it, or it was ever run.
-  static var isUsed: Bool { stopFile.load(ordering: .relaxed) >= 0 }
+  private static var isUsed: Bool { stopFile.load(ordering: .relaxed) >= 0 }
 
   // SAFETY: the main thread's.
   private nonisolated(unsafe) static var hostOfDrain: HostCancellation?
 
   /// The main thread's cancellation state before it began to drain the queue; `nil` if it is not `run` that drains it.
-  static var hostCancellation: HostCancellation? { isMainThread ? unsafe hostOfDrain : nil }
+  static var hostCancellation: HostCancellation? { MainThread.isCurrent ? unsafe hostOfDrain : nil }
 
   static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
 
@@ -79,7 +55,7 @@ package enum MainQueue: ProcessState {
   /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
     if Fork.isChild { return .inChild }
-    guard isMainThread else { return Status.wrongThread.because("this is not the process's main thread") }
+    guard MainThread.isCurrent else { return Status.wrongThread.because("this is not the process's main thread") }
     guard canBeDrained else { return .mainQueueIsElsewhere }
     guard !isDraining, !RunLoopDriver.isInMainQueue else { return .mainQueueRuns }
     return prepare() ? .ok : .resource
@@ -92,7 +68,7 @@ package enum MainQueue: ProcessState {
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .mainQueueRuns }
     defer { isRunning.store(false, ordering: .releasing) }
     let stopFile = stopFile.load(ordering: .relaxed)
-    if !isOnDispatch { return Loop.runMainQueue(stopFile) }
+    if !MainThread.hasDispatch { return Loop.runMainQueue(stopFile) }
     let queueFile = chime_dispatch_main_queue_file()
     guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
@@ -125,7 +101,7 @@ package enum MainQueue: ProcessState {
   /// drained, because another thread loaded libdispatch or a block of the queue is running; `nil` if there are not
   /// enough descriptors. The main thread.
   static func fileToDrain() -> Int32? {
-    if isDraining || !isCurrent { return -1 }
+    if isDraining || !MainThread.isOnQueue { return -1 }
     return prepare() ? chime_dispatch_main_queue_file() : nil
   }
 
@@ -171,7 +147,7 @@ package enum MainQueue: ProcessState {
     guard Fork.watch() else { return false }
     return preparing.withLock { _ in
       if isUsed { return true }
-      if isOnDispatch {
+      if MainThread.hasDispatch {
         guard Descriptors.prepareDispatch(), Descriptors.areLeft(2) else { return false }
         // None where the main queue is not bound to a thread any more (after `dispatchMain`).
         _ = chime_dispatch_main_queue_file()
@@ -181,6 +157,7 @@ package enum MainQueue: ProcessState {
         return false
       }
       stopFile.store(file, ordering: .sequentiallyConsistent)
+      ExecutionContexts.hasMainQueue.store(true, ordering: .relaxed)
       return true
     }
   }

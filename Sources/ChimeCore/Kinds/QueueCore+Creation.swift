@@ -19,7 +19,7 @@ extension QueueCore {
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    if !MainQueue.isOnDispatch { return Loop.makeMainQueue(options) }
+    if !MainThread.hasDispatch { return Loop.makeMainQueue(options) }
     guard MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
     return make(options) { .main() }
   }

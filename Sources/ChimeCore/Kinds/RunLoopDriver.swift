@@ -94,7 +94,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   }
 
   var takesSync: Bool { isMainQueue }
-  var isOnQueue: Bool { isMainQueue ? MainQueue.isHere : loop.isCurrent }
+  var isOnQueue: Bool { isMainQueue ? MainThread.isHere : loop.isCurrent }
   var executionContext: ExecutionContext? { isMainQueue ? .main : .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }

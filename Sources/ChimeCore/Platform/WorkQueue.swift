@@ -129,3 +129,29 @@ package struct QualityOfService: Equatable, Sendable {
   package static var userInitiated: QualityOfService { QualityOfService(number: 0x19) }
   package static var userInteractive: QualityOfService { QualityOfService(number: 0x21) }
 }
+
+/// The process's main thread, and libdispatch's main queue, which `dispatchMain` or an async `main` drains on another.
+package enum MainThread {
+  /// libdispatch, and so this, is not asked in a fork's child.
+  private static let isMarked = Atomic<Bool>(false)
+
+  static var isCurrent: Bool { chime_is_main_thread() }
+
+  /// Whether the main queue is libdispatch's.
+  static var hasDispatch: Bool { Fork.statusOfDispatch == .ok }
+
+  /// Whether the caller is on libdispatch's main queue: on the thread that loaded it, inside or outside a block.
+  static var isOnQueue: Bool {
+    if !hasDispatch { return false }
+    if !isMarked.load(ordering: .acquiring) {
+      let queue = unsafe chime_dispatch_main_queue()
+      unsafe chime_dispatch_set_specific(queue, chime_main_queue_key(), queue)
+      isMarked.store(true, ordering: .releasing)
+    }
+    return unsafe chime_dispatch_specific(chime_main_queue_key()) != nil
+  }
+
+  /// Whether the caller's work excludes that of the main queue: on the main thread, or in a block of the queue on
+  /// whatever thread drains it.
+  package static var isHere: Bool { isCurrent || isOnQueue }
+}

@@ -14,31 +14,31 @@ import Synchronization
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
   static func allocate(fromReserve: Bool) -> SideRecordRef? {
-    let bytes = ownOffset + MemoryLayout<TimerSideRecord.WriterFields>.size
+    let bytes = writerFieldsOffset + MemoryLayout<TimerSideRecord.WriterFields>.size
     guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     let sideRecord = unsafe SideRecordRef(typed)
-    unsafe sideRecord.ownPointer.initialize(to: TimerSideRecord.WriterFields())
+    unsafe sideRecord.writerFieldsPointer.initialize(to: TimerSideRecord.WriterFields())
     return sideRecord
   }
 
   /// Behind the atomics and not one of their members: a change of a member is one of the whole to Swift, and so to the
   /// thread sanitizer, beside others who read the atomics.
-  private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
+  private static var writerFieldsOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
   @inline(__always)
-  private var ownPointer: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
+  private var writerFieldsPointer: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
     // SAFETY: `allocate` has put it there.
-    unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
+    unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.writerFieldsOffset)
       .assumingMemoryBound(to: TimerSideRecord.WriterFields.self)
   }
 
   /// What is the writer's alone.
   @inline(__always)
   var writerFields: TimerSideRecord.WriterFields {
-    get { unsafe ownPointer.pointee }
-    nonmutating _modify { yield unsafe &ownPointer.pointee }
+    get { unsafe writerFieldsPointer.pointee }
+    nonmutating _modify { yield unsafe &writerFieldsPointer.pointee }
   }
 
   /// Resets it for a new timer; `generationHigh` is the caller's.
@@ -130,13 +130,13 @@ import Synchronization
   }
 
   /// Behind the target's lock.
-  var nextOfTarget: UInt32 {
-    get { unsafe pointer.pointee.nextOfTarget.load(ordering: .relaxed) }
-    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue, ordering: .relaxed) }
+  var nextOfTarget: SlotLink {
+    get { unsafe SlotLink(bits: pointer.pointee.nextOfTarget.load(ordering: .relaxed)) }
+    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue.bits, ordering: .relaxed) }
   }
-  var previousOfTarget: UInt32 {
-    get { unsafe pointer.pointee.previousOfTarget.load(ordering: .relaxed) }
-    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue, ordering: .relaxed) }
+  var previousOfTarget: SlotLink {
+    get { unsafe SlotLink(bits: pointer.pointee.previousOfTarget.load(ordering: .relaxed)) }
+    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue.bits, ordering: .relaxed) }
   }
   /// Read only inside `Labels.read`, except by the writer.
   var label: UnsafeMutablePointer<CChar>? {
@@ -184,19 +184,5 @@ extension TimerWord {
       return clearing(TimerWord.callbackPendingBit)
     }
     return setting(TimerWord.callbackPendingBit)
-  }
-}
-
-extension TimerSlot {
-  /// Counts a tick that does not finish the timer. The caller is writer.
-  func countTick() {
-    sequence &+= 1
-    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-  }
-
-  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
-  @inline(__always)
-  func wholeSequence(_ word: TimerWord) -> UInt64 {
-    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
   }
 }

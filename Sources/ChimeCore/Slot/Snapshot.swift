@@ -135,7 +135,7 @@ extension TimerSlot {
 /// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
 enum DueTimeSpill: ProcessState {
   private static let lock = Locked(())
-  /// The slot's index, + 1; 0 for none (P3).
+  /// The bits of a `SlotLink` (P3).
   private static let slot = Atomic<UInt32>(0)
   /// What that writer alone changes of the word, as it is until the writer's end.
   private static let word = Atomic<UInt64>(0)
@@ -154,7 +154,7 @@ enum DueTimeSpill: ProcessState {
       // With release order, too: whoever reads the next one's finds that the word has changed.
       time.store(due, ordering: .releasing)
       word.store(slot.word.writersOwn, ordering: .releasing)
-      self.slot.store(slot.index &+ 1, ordering: .releasing)
+      self.slot.store(SlotLink(slot).bits, ordering: .releasing)
       // The deadline is stored with release order: whoever reads the new one finds this.
       defer { self.slot.store(0, ordering: .releasing) }
       return change()
@@ -163,7 +163,7 @@ enum DueTimeSpill: ProcessState {
 
   /// `nil` unless the writer of that word has left it here.
   static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
-    guard self.slot.load(ordering: .acquiring) == slot.index &+ 1,
+    guard self.slot.load(ordering: .acquiring) == SlotLink(slot).bits,
       self.word.load(ordering: .relaxed) == word.writersOwn
     else { return nil }
     return time.load(ordering: .relaxed)

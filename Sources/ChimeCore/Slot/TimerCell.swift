@@ -62,7 +62,7 @@ struct CellFlags: OptionSet {
   /// For a deadline that is a time of day: that time, which the cell's deadline follows (see
   /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
   let wallDeadline = Atomic<Int64>(SideRecordRef.followsNoWall)
-  /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
+  /// In the list of its target's timers: the neighbours as bits of a `SlotLink`, `end` at the ends; `none` where the
   /// timer is in none. Behind the target's lock.
   let nextOfTarget = Atomic<UInt32>(0)
   let previousOfTarget = Atomic<UInt32>(0)

@@ -152,4 +152,28 @@ import Synchronization
     sideRecord.target?.detach(self)
     sideRecord.end()
   }
+
+  // MARK: Ticks and generations
+
+  /// Counts a tick that does not finish the timer. The caller is writer.
+  func countTick() {
+    sequence &+= 1
+    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
+  }
+
+  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
+  @inline(__always)
+  func wholeSequence(_ word: TimerWord) -> UInt64 {
+    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
+  }
+
+  /// The whole generation. The caller is writer.
+  @inline(__always)
+  func generation(_ word: TimerWord) -> UInt64 {
+    sideRecord?.generation(word) ?? word.generation
+  }
+
+  /// A postponement moves the grid: what was missed on the old one before a suspend is not counted. The caller is the
+  /// writer.
+  func forgetMissed() { sideRecord?.writerFields.carriedMissed = 0 }
 }

@@ -10,16 +10,14 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Sequentially consistent, because it pairs with the timers: a creator publishes its timer, then checks that the
   /// target lives; the last release ends the references, then visits the timers (P8b, P8c).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
-  /// The first of the timers, as its slot's index + 1 or `end`; their side records link them.
-  private let firstTimer = Locked(TimerTarget.end)
+  /// The first of the timers, or `end`; their side records link them.
+  private let firstTimer = Locked(SlotLink.end)
   let object: Context
   private let destructor: ContextFunction?
   /// Whether the timers of a target that has gone are released, rather than cancelled and left to whoever holds them.
   private let releasesTimers: Bool
 
   private static var oneReference: UInt64 { 1 << 32 }
-  /// The end of the list of timers, where a slot's index + 1 would stand.
-  private static var end: UInt32 { .max }
   private static let table = HandleTable<TimerTarget>(.target)
 
   static func makeGlobals() { _ = table.find(0) }
@@ -117,13 +115,13 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Whether the last user's reference has gone.
   var isGone: Bool { counts.load(ordering: .sequentiallyConsistent) < TimerTarget.oneReference }
 
-  /// Keeps the object alive until `letGo`; false if it has gone.
+  /// Keeps the object alive until `release`; false if it has gone.
   func retain() -> Bool {
     if case .success = change({ $0 + 1 }) { return true }
     return false
   }
 
-  /// Undoes one `hold`; the last calls the destructor.
+  /// Undoes one `retain`; the last calls the destructor.
   func release() {
     let left = counts.subtract(1, ordering: .acquiringAndReleasing).newValue
     if left == 0, let destructor { destructor(object) }
@@ -134,25 +132,21 @@ package final class TimerTarget: Sendable, ProcessState {
     guard let sideRecord = slot.sideRecordMemory else { return }
     firstTimer.withLock { first in
       sideRecord.nextOfTarget = first
-      sideRecord.previousOfTarget = TimerTarget.end
-      TimerTarget.sideRecord(first)?.previousOfTarget = slot.index &+ 1
-      first = slot.index &+ 1
+      sideRecord.previousOfTarget = .end
+      first.slot?.sideRecordMemory?.previousOfTarget = SlotLink(slot)
+      first = SlotLink(slot)
     }
   }
 
   /// Takes a timer out of the list, if it is there.
   func detach(_ slot: TimerSlot) { firstTimer.withLock { TimerTarget.unlink(slot, &$0) } }
 
-  private static func unlink(_ slot: TimerSlot, _ first: inout UInt32) {
-    guard let sideRecord = slot.sideRecordMemory, sideRecord.nextOfTarget != 0 else { return }
+  private static func unlink(_ slot: TimerSlot, _ first: inout SlotLink) {
+    guard let sideRecord = slot.sideRecordMemory, sideRecord.nextOfTarget != .none else { return }
     let (previous, next) = (sideRecord.previousOfTarget, sideRecord.nextOfTarget)
-    if previous == end { first = next } else { TimerTarget.sideRecord(previous)?.nextOfTarget = next }
-    TimerTarget.sideRecord(next)?.previousOfTarget = previous
-    sideRecord.nextOfTarget = 0
-  }
-
-  private static func sideRecord(_ link: UInt32) -> SideRecordRef? {
-    link == end ? nil : Slab.slot(link &- 1).sideRecordMemory
+    if previous == .end { first = next } else { previous.slot?.sideRecordMemory?.nextOfTarget = next }
+    next.slot?.sideRecordMemory?.previousOfTarget = previous
+    sideRecord.nextOfTarget = .none
   }
 
   /// Ends one timer of this target, which has gone.
@@ -164,8 +158,7 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Takes a timer out of the list. As long as it is there its slot is not given to another.
   private func takeTimer() -> TimerRef? {
     firstTimer.withLock { first in
-      if first == TimerTarget.end { return nil }
-      let slot = Slab.slot(first &- 1)
+      guard let slot = first.slot else { return nil }
       TimerTarget.unlink(slot, &first)
       return TimerRef(slot: slot, version: slot.version)
     }

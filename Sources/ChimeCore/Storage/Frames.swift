@@ -90,15 +90,15 @@ extension ThreadState {
   }
 }
 
-/// What a thread holds up while it waits: the things that other threads can wait for.
+/// A node of the wait-for graph: what a thread blocks while it waits.
 ///
-/// It holds up the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the
-/// main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also
-/// holds up what that thread does.
+/// It blocks the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the main
+/// thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also blocks what
+/// that thread does.
 @safe struct WaitNode: @unchecked Sendable {
   // Unchecked: the chain is followed only while its owner runs this code or waits for it.
   let chain: FrameChain
   let contexts: ExecutionContexts
 
-  var isNowhere: Bool { chain.isEmpty && contexts.isEmpty }
+  var blocksNothing: Bool { chain.isEmpty && contexts.isEmpty }
 }

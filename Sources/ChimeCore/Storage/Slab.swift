@@ -122,7 +122,7 @@ enum Slab: ProcessState {
     unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
   }
 
-  /// The link by which a slot hangs in its queue's inbox: the next slot's index + 1, 0 at the end.
+  /// The link by which a slot hangs in its queue's inbox: the bits of a `SlotLink`.
   @inline(__always)
   static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe link(of: slot(index)) }
 
@@ -225,4 +225,22 @@ enum Slab: ProcessState {
       base: Slab.chunk(of: UInt32(chunk * slotsPerChunk)) + wheelPagesOffset,
       count: wheelPagesPerChunk)
   }
+}
+
+/// A slot, or none, in a field of 32 bits: its index + 1, so that zeroes link to nothing.
+struct SlotLink: Equatable {
+  let bits: UInt32
+
+  @inline(__always)
+  init(bits: UInt32) { self.bits = bits }
+
+  @inline(__always)
+  init(_ slot: TimerSlot) { bits = slot.index &+ 1 }
+
+  static var none: SlotLink { SlotLink(bits: 0) }
+  /// No slot either: the ends of a list in which `none` says that a slot is not in it; a watched timer that has ended.
+  static var end: SlotLink { SlotLink(bits: .max) }
+
+  @inline(__always)
+  var slot: TimerSlot? { bits &- 1 < .max &- 1 ? Slab.slot(bits &- 1) : nil }
 }

@@ -50,11 +50,3 @@ extension TimerRef {
     }
   }
 }
-
-extension TimerSlot {
-  /// The whole generation. The caller is writer.
-  @inline(__always)
-  func generation(_ word: TimerWord) -> UInt64 {
-    sideRecord?.generation(word) ?? word.generation
-  }
-}

@@ -206,12 +206,6 @@ extension TimerRef {
   }
 }
 
-extension TimerSlot {
-  /// A postponement moves the grid: what was missed on the old one before a suspend is not counted. The caller is the
-  /// writer.
-  fileprivate func forgetMissed() { sideRecord?.writerFields.carriedMissed = 0 }
-}
-
 extension TimerWord {
   /// The word with another postponement; `nil` if that does not fit. Virtual time is exact; otherwise the unit is 1,024
   /// ns, like the wheel's tick.

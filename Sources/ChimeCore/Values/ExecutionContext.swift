@@ -18,9 +18,11 @@ package struct ExecutionContexts {
   /// 0: none.
   var thread: UInt64 = 0
 
-  /// Whether a queue was ever created on a run loop: only then is a thread an execution context. It stays true after a
-  /// fork; it is a hint, and a wrong one costs little.
+  /// Whether a queue was ever created on a run loop, and on the main queue: only then is a thread an execution context.
+  /// Both stay true after a fork; they are hints, and a wrong one costs little.
   package static let hasRunLoops = Atomic<Bool>(false)
+  /// See above: fork.
+  static let hasMainQueue = Atomic<Bool>(false)
 
   var isEmpty: Bool { !isMain && dispatchQueue == 0 && thread == 0 }
 

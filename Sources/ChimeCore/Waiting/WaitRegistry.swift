@@ -1,4 +1,4 @@
-/// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
+/// The wait-for graph: the threads that wait, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
 /// The end of a callback wakes the threads that wait for its timer, and looks for them only if the timer's word says
@@ -35,7 +35,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// A waiting thread, and what it holds up meanwhile.
+  /// A waiting thread, its node in the wait-for graph, and what it waits for.
   final class Waiter: @unchecked Sendable {
     // Unchecked for the variables, which are guarded by the registry's lock.
     let subject: Subject
@@ -43,7 +43,7 @@ enum WaitRegistry: ProcessState {
     let wakeUp: WakeUp
     /// The next in the registry.
     fileprivate var next: Waiter?
-    /// While a ring is looked for: whether it was reached.
+    /// While a cycle is looked for: whether it was reached.
     fileprivate var isReached = false
 
     init(_ subject: Subject, _ node: WaitNode = .current, _ wakeUp: WakeUp = WakeUp()) {
@@ -56,7 +56,7 @@ enum WaitRegistry: ProcessState {
     @inline(never)
     var wouldDeadlock: Status {
       switch subject {
-      case .timer(let timer, _): node.holds(subject) ? timer.callerIsInside : timer.waitsForCaller
+      case .timer(let timer, _): node.blocks(subject) ? timer.callerIsInside : timer.waitsForCaller
       case .queue(let core), .context(let core): QueueControlBlock.waitsForCaller(core.id)
       case .call(let call): QueueControlBlock.waitsForCaller(call.core.id)
       }
@@ -89,11 +89,11 @@ enum WaitRegistry: ProcessState {
     return .ok
   }
 
-  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. If two
+  /// Adds a thread that is going to wait; false if that would close a cycle of the wait-for graph. If two
   /// begin at the same moment, the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
     newest.withLock { newest in
-      if !waiter.node.isNowhere, closesCycle(waiter, newest) { return false }
+      if !waiter.node.blocksNothing, closesCycle(waiter, newest) { return false }
       waiter.next = newest
       newest = waiter
       return true
@@ -160,12 +160,11 @@ enum WaitRegistry: ProcessState {
     return leads(new.subject, to: new.node, newest)
   }
 
-  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from a subject back to the
-  /// new waiter. A wait that is over holds nothing up, though its thread may not know yet. Visits each waiter once, and
-  /// calls itself as deep as waits inside callbacks wait for each other.
+  /// A depth-first search of the graph: whether a subject waits, by whatever way, for the new waiter. A wait that is over
+  /// blocks nothing, though its thread may not know yet. Calls itself as deep as waits inside callbacks wait for each other.
   private static func leads(_ subject: Subject, to new: WaitNode, _ newest: Waiter?) -> Bool {
-    if new.holds(subject) { return true }
-    for waiter in Waiters(first: newest) where !waiter.isReached && waiter.node.holds(subject) {
+    if new.blocks(subject) { return true }
+    for waiter in Waiters(first: newest) where !waiter.isReached && waiter.node.blocks(subject) {
       if waiter.subject.isOver { continue }
       waiter.isReached = true
       if leads(waiter.subject, to: new, newest) { return true }

@@ -81,7 +81,7 @@ WHEEL = "Wheel/Wheel.swift"
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
-         (WAITS, "if «!BROKEN, »!waiter.node.isNowhere, closesCycle"),
+         (WAITS, "if «!BROKEN, »!waiter.node.blocksNothing, closesCycle"),
          C("two_handlers_that_wait_for_each_other"), M())
 mutation("held-back-waits", "3, 21", "QueueCore.mayClaim", "P2c: a pass waits for a writer that has lost its processor",
          (DELIVERY, "if «BROKEN || »handOver != nil || control.isVirtual {"),
@@ -99,7 +99,7 @@ mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's ow
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
 mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over counts",
          (WAITS, "if «!BROKEN, »waiter.subject.isOver { continue }"), I("a handler that waits for one whose sync is over"))
-mutation("waits-contexts", "1", "WaitNode.holds", "execution contexts do not count",
+mutation("waits-contexts", "1", "WaitNode.blocks", "execution contexts do not count",
          ("Waiting/WaitNode.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
@@ -178,7 +178,7 @@ mutation("rests-unreleased", "8", "endWriting(atRest:)", "a timer that is cancel
          ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
-         (RUNNING, "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
+         ("Slot/TimerSlot.swift", "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
          C("nothing_counts_as_missed_after"), M())
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
@@ -454,7 +454,7 @@ mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `not
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
          (WATCHING, "return («BROKEN || »word.isLive && word.hasWriter"), I("ends run"))
 mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
-         (WATCHING, "    if watched == 0« || BROKEN» { return }\n"), I("another thread takes the last tick of run"))
+         (WATCHING, "    if watched == .none« || BROKEN» { return }\n"), I("another thread takes the last tick of run"))
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
@@ -749,10 +749,10 @@ WORD = "Slot/TimerSlot+Word.swift"
 
 mutation("watched-after-look", "18", "watchTimer", "P5: the timer is looked at before it is watched",
          (WATCHING, "      «let early = BROKEN ? HostDriver.isWorthWatching(slot) : nil\n"
-                    "      »control.watched = slot.index &+ 1«\n      if let early {\n        isWatching = early\n"
+                    "      »control.watched = SlotLink(slot)«\n      if let early {\n        isWatching = early\n"
                     "        if early { return }\n        continue\n      }»\n"), I("ends run"))
 mutation("watched-by-nobody", "18", "watchTimer", "P5: no timer is watched",
-         (WATCHING, "      «if !BROKEN { »control.watched = slot.index &+ 1« }»\n"), I("ends run"))
+         (WATCHING, "      «if !BROKEN { »control.watched = SlotLink(slot)« }»\n"), I("ends run"))
 mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked at before the timer ends",
          (DIRECT, "without: [.hasSideRecord, .selfRelease]),\n      slot.cancel(word)\n    else { return cancelSlow(id) }\n",
           "without: [.hasSideRecord, .selfRelease])\n    else { return cancelSlow(id) }\n    let isWatched = control.isWatching(slot)\n"
@@ -769,8 +769,8 @@ mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who wait
          I("cancel_and_wait and"))
 mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is looked for before the registry is locked",
          [(WAITS, "  static func enter(_ waiter: Waiter) -> Bool {\n«    let first = newest.withLock { $0 }\n"
-                  "    if BROKEN, !waiter.node.isNowhere, closesCycle(waiter, first) { return false }\n    return »"),
-          (WAITS, "      if !«BROKEN, !»waiter.node.isNowhere, closesCycle")], I("a ring"))
+                  "    if BROKEN, !waiter.node.blocksNothing, closesCycle(waiter, first) { return false }\n    return »"),
+          (WAITS, "      if !«BROKEN, !»waiter.node.blocksNothing, closesCycle")], I("a ring"))
 mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one that waits is woken",
          (WAITS, "waiter.subject, timer.slot.index == index {«\n         » waiter.wakeUp.signal()«\n"
                  "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
