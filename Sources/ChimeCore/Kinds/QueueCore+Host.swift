@@ -17,9 +17,7 @@ extension QueueCore {
   /// The host-driven queue with that id; unsupported if it is of another kind.
   static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
     guard let core = find(id) else { return .failure(unknown(id)) }
-    guard let driver = core.driver as? HostDriver else {
-      return .failure(Status.unsupported.because("queue is not host-driven"))
-    }
+    guard let driver = core.driver as? HostDriver else { return .failure(isNoHost) }
     return .success((core, driver))
   }
 
@@ -28,26 +26,29 @@ extension QueueCore {
   package static func process(
     _ id: UInt64, most: Int, isOfRun: Bool = false, watches: Bool = false, into buffer: RecordBuffer? = nil
   ) -> Result<Int, Status> {
-    findHost(id).flatMap { core, driver in
-      if core.givesRecords != (buffer != nil) {
-        return .failure(
-          Status.unsupported.because(
-            core.givesRecords
-              ? "queue gives records: chime_queue_take_ticks takes them"
-              : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
-      }
-      var count = 0
-      let status = driver.drive(core, watches: watches) { frame in
-        if buffer != nil { core.endOutstandingRecords(frame) }
-        if core.isAbandoned { return }
-        core.records.buffer = buffer
-        count = core.runSlices(atMost: most, isOfRun: isOfRun, frame)
-        if let written = core.records.buffer?.count { count = written }
-        core.records.buffer = nil
-      }
-      return status == .ok ? .success(count) : .failure(status)
+    // Not by `findHost`, whose result would be retained once more.
+    guard let core = find(id) else { return .failure(unknown(id)) }
+    guard let driver = core.driver as? HostDriver else { return .failure(isNoHost) }
+    if core.givesRecords != (buffer != nil) {
+      return .failure(
+        Status.unsupported.because(
+          core.givesRecords
+            ? "queue gives records: chime_queue_take_ticks takes them"
+            : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
     }
+    var count = 0
+    let status = driver.drive(core, watches: watches) { frame in
+      if buffer != nil { core.endOutstandingRecords(frame) }
+      if core.isAbandoned { return }
+      core.records.buffer = buffer
+      count = core.runSlices(atMost: most, isOfRun: isOfRun, frame)
+      if let written = core.records.buffer?.count { count = written }
+      core.records.buffer = nil
+    }
+    return status == .ok ? .success(count) : .failure(status)
   }
+
+  private static var isNoHost: Status { Status.unsupported.because("queue is not host-driven") }
 
   /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
   package static func takeTicks(

@@ -69,8 +69,7 @@ extension QueueCore {
       if closing.hasBegun { return .queueHasEnded }
       takeInbox()
       if !hasWorkNow {
-        if wheel.isKnownEmpty(until: max(target, control.virtualNow)) { break }
-        guard let next = wheel.earliest(), next != .max, next <= max(target, control.virtualNow) else { break }
+        guard let next = wheel.earliest(until: max(target, control.virtualNow)), next != .max else { break }
         control.moveVirtualNow(to: next)
       }
       if control.virtualNow != instant {

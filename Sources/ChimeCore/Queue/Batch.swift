@@ -23,7 +23,6 @@ struct Batch {
   var count: Int { ready.count }
   /// Turns are left: the last slice ended before its batch. Nothing new is collected until the batch is delivered.
   var isOpen: Bool { next < ready.count }
-  var hasOneTurn: Bool { ready.count &- next == 1 }
   /// Whether something waits that no wake-up of the wheel's brings.
   var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
 
@@ -49,6 +48,7 @@ struct Batch {
   }
 
   /// Collects the pending callbacks and everything that is due at `now`.
+  @inline(always)
   mutating func collect(_ now: Int64, from wheel: inout Wheel) {
     if !pendingCallbacks.isEmpty { collectPendingCallbacks() }
     // Into the tick that contains now: some of its timers are due, and the others go back.
@@ -66,9 +66,7 @@ struct Batch {
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= now || word.hasWriter {
         ready.append(
-          ReadyItem(
-            deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index,
-            isPendingCallback: false))
+          ReadyItem(deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index, .due))
       } else {
         others.append(index)
       }
@@ -83,10 +81,11 @@ struct Batch {
   private mutating func collectPendingCallbacks() {
     for i in pendingCallbacks.indices {
       let slot = Slab.slot(pendingCallbacks[i])
+      let time = slot.pendingCallbackTime()
       ready.append(
         ReadyItem(
-          deadline: slot.pendingCallbackTime(), activationSequence: slot.activationSequence, slot: slot.index,
-          isPendingCallback: true))
+          deadline: time, activationSequence: slot.activationSequence, slot: slot.index,
+          time == .min ? .callback : .fired))
     }
     pendingCallbacks.removeAll()
   }

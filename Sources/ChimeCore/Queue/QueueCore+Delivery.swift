@@ -32,38 +32,42 @@ extension QueueCore {
   /// Starts the one callback that is due for a slot, if there is one, and does what follows its return. Runs where the
   /// queue's handlers run.
   /// - Parameters:
-  ///   - version: of the slot, when it was given its turn; `nil` for any.
+  ///   - tick: what it holds is overwritten.
   ///   - now: just read.
-  func deliver(_ slot: TimerSlot, _ kind: DeliveryKind, of version: UInt32?, at now: Int64, _ frame: CurrentFrame) {
-    var tick = StartedTick(slot)
+  ///   - isAlone: the pass calls handlers itself: the queue is not concurrent.
+  @inline(always)
+  func deliver(
+    _ tick: inout StartedTick, _ slot: TimerSlot, _ kind: DeliveryKind, at now: Int64, isAlone: Bool,
+    _ frame: CurrentFrame
+  ) {
+    tick.slot = slot
+    tick.isRare = false
     tick.value.actual = now
-    guard begin(&tick, kind, of: version, frame), let function = tick.function else { return }
-    end(tick, returned: function(tick.value), frame)
+    guard begin(&tick, kind, isAlone: isAlone, frame), let function = tick.function else { return }
+    let returned = function.call(&tick.value, tick.value.context)
+    finish(&tick, returned: returned, isAlone: isAlone, frame)
   }
 
   /// Starts the callback. True: the caller calls `tick.function`, then `end`.
   ///
   /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
   /// cell is being written, or at `beginRare`, afterwards.
-  @inline(__always)
-  private func begin(
-    _ tick: inout StartedTick, _ kind: DeliveryKind, of version: UInt32?, _ frame: CurrentFrame
-  ) -> Bool {
+  @inline(always)
+  private func begin(_ tick: inout StartedTick, _ kind: DeliveryKind, isAlone: Bool, _ frame: CurrentFrame) -> Bool {
     let slot = tick.slot
     // Busy from here on. Any earlier handler ended before.
-    guard claim(&tick, kind) else { return false }
+    guard let deadline = claim(&tick, kind) else { return false }
     if tick.word.hasWriter {
-      if !moveOnInTime(&tick), !decide(&tick, kind, of: version, frame) { return false }
+      if !moveOnInTime(&tick, from: deadline), !decide(&tick, kind, frame) { return false }
       tick.word = tick.word.merging(foreignFlagsOf: slot.endWriting(tick.word)).clearing(TimerWord.writerBit)
-    } else {
-      describe(&tick)
-      if slot.hasSideRecord { addNamed(&tick) }
+    } else if describe(&tick, slot.versionAndFlags) {
+      addNamed(&tick)
     }
     if tick.value.kind <= TickKind.fired.rawValue {
-      counters.count(late: tick.value.actual.saturatingSubtract(tick.value.scheduled), isAlone: handOver == nil)
+      counters.count(at: tick.value.actual, due: tick.value.scheduled, isAlone: isAlone)
     }
-    if handOver == nil { delivered &+= 1 }
-    if tick.isRare || control.isWall || Trace.isOn || records.areTaken { return beginRare(&tick, frame) }
+    if isAlone { delivered &+= 1 }
+    if tick.isRare || ticksAreRare || Trace.isOn { return beginRare(&tick, frame) }
     frame.slot = slot.index
     return true
   }
@@ -73,21 +77,22 @@ extension QueueCore {
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
-  @inline(__always)
-  private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Bool {
+  @inline(always)
+  private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Int64? {
     let (slot, now) = (tick.slot, tick.value.actual)
     var word = slot.word
     while true {
-      let due = slot.dueTime(word)
+      let deadline = slot.deadline
+      let due = word.dueTime(deadline)
       let isUsual =
         word.isRunningAlone && !word.hasPendingCallback
         && kind == .due && due <= now && due != .max && !closing.hasBegun
-      if !isUsual, !mayClaim(slot, &word, kind, now) { return false }
+      if !isUsual, !mayClaim(slot, &word, kind, now) { return nil }
       let finishes = isUsual && slot.flags.isDisjoint(with: [.repeating, .hasSideRecord])
       tick.word = finishes ? word.withLastTick.setting(TimerWord.busyBit) : word.beingWritten.setting(TimerWord.busyBit)
       if slot.claim(word, tick.word) {
         tick.value.scheduled = due
-        return true
+        return deadline
       }
       word = slot.word
     }
@@ -119,49 +124,56 @@ extension QueueCore {
       if word.hasPendingCallback { return true }
       let due = slot.dueTime(word)
       if word.isRunning, kind == .due, due <= now, due != .max { return true }
-      if word.isRunning, kind == .due { sendOn(slot, word) }
+      if word.isRunning, kind == .due { putBack(slot, word) }
       return false
     }
   }
 
   /// Moves a repeating timer, whose writer the caller is, to its next due time, if its tick is in time, and nothing else
   /// happens with it.
-  @inline(__always)
-  private func moveOnInTime(_ tick: inout StartedTick) -> Bool {
-    let (slot, word) = (tick.slot, tick.word)
-    // Another tick may have moved it between the reading and the claim.
-    let due = slot.dueTime(word)
+  @inline(always)
+  private func moveOnInTime(_ tick: inout StartedTick, from deadline: Int64) -> Bool {
+    let (slot, versionAndFlags) = (tick.slot, tick.slot.versionAndFlags)
+    let flags = CellFlags(rawValue: versionAndFlags)
     let (period, sequence) = (slot.period, slot.sequence &+ 1)
-    guard !word.hasPendingCallback, slot.flags.isDisjoint(with: .delayPolicy), slot.flags.contains(.repeating),
-      UInt64(bitPattern: tick.value.actual &- due) < UInt64(bitPattern: period), sequence != 0,
-      slot.sideRecord?.changesNoTick ?? true
+    let next = deadline &+ period
+    guard !tick.word.hasPendingCallback, flags.intersection([.repeating, .delayPolicy]) == .repeating,
+      UInt64(bitPattern: tick.value.actual &- tick.value.scheduled) < UInt64(bitPattern: period), sequence != 0,
+      // Far from the end of time. Another tick may have moved it between the reading and the claim.
+      UInt64(bitPattern: next) < 1 << 62, slot.deadline == deadline,
+      !flags.contains(.hasSideRecord) || slot.sideRecord?.changesNoTick == true
     else { return false }
-    tick.value.scheduled = due
-    tick.word = slot.store(due: due.saturatingAdd(period), word)
+    slot.deadline = next
     slot.sequence = sequence
-    describe(&tick)
+    _ = describe(&tick, versionAndFlags)
     return true
   }
 
-  /// Describes the tick as it usually is, when its timer has been moved on.
-  @inline(__always)
-  private func describe(_ tick: inout StartedTick) {
+  /// Describes the tick as it usually is, when its timer has been moved on. True: there is a side record.
+  @inline(always)
+  private func describe(_ tick: inout StartedTick, _ versionAndFlags: UInt32) -> Bool {
     let slot = tick.slot
+    let version = versionAndFlags & Handle.versionMask
+    let sideRecord = versionAndFlags & CellFlags.hasSideRecord.rawValue != 0 ? slot.sideRecordMemory : nil
     tick.function = slot.handler
-    tick.value.timer = TimerRef(slot: slot, version: slot.version).id
-    tick.value.generation = slot.generation(tick.word)
-    tick.value.sequence = slot.wholeSequence(tick.word)
+    tick.value.timer = TimerRef(slot: slot, version: version).id
+    tick.value.generation = tick.word.generation
+    // See `Snapshot.sequence`.
+    tick.value.sequence = UInt64(slot.sequence) &+ (tick.word.isFinished ? 1 : 0)
+    if let sideRecord {
+      tick.value.generation = sideRecord.generation(tick.word)
+      tick.value.sequence &+= UInt64(sideRecord.sequenceHigh) << 32
+    }
     tick.value.missed = 0
     tick.value.context = slot.context
     tick.value.target = .none
     tick.value.kind = TickKind.due.rawValue
+    return sideRecord != nil
   }
 
   /// `begin` for whatever else has been claimed: false if no callback comes.
   @inline(never)
-  private func decide(
-    _ tick: inout StartedTick, _ kind: DeliveryKind, of version: UInt32?, _ frame: CurrentFrame
-  ) -> Bool {
+  private func decide(_ tick: inout StartedTick, _ kind: DeliveryKind, _ frame: CurrentFrame) -> Bool {
     let slot = tick.slot
     let target = slot.sideRecord?.target
     let isHeld = target?.retain() == true
@@ -172,19 +184,19 @@ extension QueueCore {
     unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.writerFields.target : nil, nil)
     tick.delay = nil
     tick.wallOffset = slot.ownWallOffset
-    let isTurn = version == nil || version == timer.version
+    let isTurn = kind == .due || slot.turnVersion == timer.version
     guard isTurn,
       let delivery = decide(slot, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
     else {
       // The callback that is due has another turn, or the target is gone.
       tick.word = word.merging(foreignFlagsOf: slot.endWriting(word)).clearing(TimerWord.writerBit)
       frame.slot = slot.index
-      end(tick, frame)
+      end(&tick, frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
       return false
     }
     tick.word = word
-    describe(&tick)
+    _ = describe(&tick, slot.versionAndFlags)
     tick.function = delivery.function
     tick.value.kind = delivery.kind.rawValue
     tick.value.scheduled = delivery.scheduled
@@ -241,23 +253,25 @@ extension QueueCore {
     guard Trace.noteCall(tick.value) else { return false }
     guard tick.isRare, let named = unsafe tick.named, let function = tick.function else { return true }
     let returned = unsafe named.takeUnretainedValue().call(tick.value, after: function)
-    end(tick, returned: returned, frame)
+    end(&tick, returned: returned, frame)
     return false
   }
 
   /// Places a timer that is not due yet.
-  private func sendOn(_ slot: TimerSlot, _ word: TimerWord) {
-    if handOver == nil {
-      wheel.place(slot, word)
-    } else {
-      slot.link(into: control)
-      // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
-      // need an earlier wake-up than the present one (P1d).
-      let word = slot.wordInOrder
-      if word.isReleased { control.wakeToDispose() }
-      if word.hasPendingCallback || word.isRunning {
-        control.wakeIfEarlier(word.hasPendingCallback ? QueueControlBlock.atOnce : slot.dueTime(word))
-      }
+  @inline(__always)
+  private func putBack(_ slot: TimerSlot, _ word: TimerWord) {
+    handOver == nil ? wheel.place(slot, word) : sendOn(slot)
+  }
+
+  @inline(never)
+  private func sendOn(_ slot: TimerSlot) {
+    slot.link(into: control)
+    // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
+    // need an earlier wake-up than the present one (P1d).
+    let word = slot.wordInOrder
+    if word.isReleased { control.wakeToDispose() }
+    if word.hasPendingCallback || word.isRunning {
+      control.wakeIfEarlier(word.hasPendingCallback ? QueueControlBlock.atOnce : slot.dueTime(word))
     }
   }
 
@@ -386,7 +400,12 @@ extension QueueCore {
   /// it belongs.
   /// - Parameter returned: false if a handler has ended its thread; `nil` if none was called.
   @inline(never)
-  func end(_ tick: StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) {
+  func end(_ tick: inout StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) {
+    finish(&tick, returned: returned, isAlone: handOver == nil, frame)
+  }
+
+  @inline(always)
+  private func finish(_ tick: inout StartedTick, returned: Bool?, isAlone: Bool, _ frame: CurrentFrame) {
     if isAbandoned { return }
     let slot = tick.slot
     if let returned, !returned || Trace.isOn {
@@ -398,20 +417,23 @@ extension QueueCore {
     if tick.isRare, !releaseTarget(tick) { return }
     frame.slot = nil
     let (old, new) = slot.endCallback(tick.word)
+    if old.isJustRunning { return isAlone ? wheel.place(slot, new) : sendOn(slot) }
     if old.isWaited, !tellWaiters(slot, new) { return }
-    if old.isLive, !new.isLive, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) { return }
+    if Trace.isOn, old.isLive, !new.isLive, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) {
+      return
+    }
     if new.isFree {
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
       slot.endSideRecord()
       control.free(slot, frame.thread)
     } else if new.isReleased {
       if old.isLive, control.isLimited { control.noteReleased() }
-      handOver == nil ? batch.retired.append(slot.index) : disposeOrRetire(of: slot, frame)
+      isAlone ? batch.retired.append(slot.index) : disposeOrRetire(of: slot, frame)
     } else if new.hasPendingCallback {
       slot.link(into: control)
-      if handOver != nil { control.wake() }
+      if !isAlone { control.wake() }
     } else if new.isRunning || new.hasWriter {
-      sendOn(slot, new)
+      isAlone ? wheel.place(slot, new) : sendOn(slot)
     }
   }
 

@@ -127,13 +127,13 @@ extension QueueCore {
   }
 
   /// Delivers the batch, until it or the slice ends.
+  @inline(never)
   private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
+    let endsEarly = limit.end != .max || limit.isOfRun
     while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
-      var version: UInt32?
       if item.kind != .due {
         _ = slot.clear(TimerWord.enqueuedBit)
-        version = slot.turnVersion
       } else if item.activationSequence != slot.activationSequence {
         // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
         // wheel has taken away, and not sent it: so it is placed (P2b).
@@ -143,10 +143,10 @@ extension QueueCore {
       if handOver == nil {
         let now = control.now
         let before = invariantsAreChecked ? (slot.wordInOrder.generation, slot.sequence) : nil
-        deliver(slot, item.kind, of: version, at: now, frame)
+        deliver(&tick, slot, item.kind, at: now, isAlone: true, frame)
         if isAbandoned { return }
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
-        if now > limit.end || isOver(limit) { break }
+        if endsEarly, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d.)
         batch.others.append(item.slot)
@@ -200,6 +200,7 @@ extension QueueCore {
   @inline(never)
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
     guard var slot = next() else { return 0 }
+    var tick = StartedTick(slot)
     var count = 0
     var isOver = false
     let timeOfEnd = control.now.saturatingAdd(Tunables.slice)
@@ -212,9 +213,9 @@ extension QueueCore {
             if slot.tryAcquireReleased() { disposeOrRetire(of: slot, frame) }
           } else {
             let now = control.now
-            if word.hasPendingCallback { deliverCallbacks(of: slot, word, at: now, frame) }
+            if word.hasPendingCallback { deliverCallbacks(of: slot, word, &tick, at: now, frame) }
             if isAbandoned { return }
-            deliver(slot, .due, of: nil, at: now, frame)
+            deliver(&tick, slot, at: now, frame)
             isOver = now > timeOfEnd
           }
           guard !isAbandoned, !isOver, count < most, let another = next() else { return }
@@ -227,15 +228,22 @@ extension QueueCore {
     return isOver ? most : count
   }
 
+  @inline(never)
+  private func deliver(_ tick: inout StartedTick, _ slot: TimerSlot, at now: Int64, _ frame: CurrentFrame) {
+    deliver(&tick, slot, .due, at: now, isAlone: false, frame)
+  }
+
   /// Delivers the callbacks that come before a due tick, which would otherwise lose its turn to later ones.
   @inline(never)
-  private func deliverCallbacks(of slot: TimerSlot, _ word: TimerWord, at now: Int64, _ frame: CurrentFrame) {
+  private func deliverCallbacks(
+    of slot: TimerSlot, _ word: TimerWord, _ tick: inout StartedTick, at now: Int64, _ frame: CurrentFrame
+  ) {
     let (due, activationSequence) = (slot.dueTime(word), slot.activationSequence)
     var left = 64
     while left > 0, !isAbandoned, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now)
     {
       left -= 1
-      deliver(slot, .due, of: nil, at: now, frame)
+      deliver(&tick, slot, at: now, frame)
     }
   }
 

@@ -11,6 +11,8 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   package let label: String
   package let counters = QueueCounters()  // debuggers find it, and what stands before it, here: CPlatform's layout.c
   let givesRecords: Bool
+  /// No tick is a usual one (see `begin`).
+  let ticksAreRare: Bool
   let hooks: QueueHooks?
   /// Where deliveries are enqueued, on a concurrent queue; nil where handlers run inside the pass.
   let handOver: HandOver?
@@ -29,6 +31,8 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   // The pass's.
   var wheel: Wheel
   var batch = Batch()
+  /// The tick that the pass is delivering, kept here so that no pass has to make one.
+  var tick = StartedTick(.none)
   /// Of a queue that gives records.
   var records = Records()
   /// How many callbacks passes have called or written down as records, in all.
@@ -44,6 +48,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     self.control = control
     label = options.label
     givesRecords = options.givesRecords
+    ticksAreRare = options.givesRecords || control.isWall
     hooks = options.hooks
     self.handOver = handOver.map { HandOver($0) }
     wheel = Wheel(control: control, shift: control.shift, now: control.now)

@@ -26,12 +26,12 @@ import Synchronization
     unsafe late.deallocate()
   }
 
-  /// A tick was delivered that many nanoseconds after it was due.
+  /// A tick was delivered.
   /// - Parameter isAlone: no other thread counts at the same time, which saves a locked operation for each tick.
   @inline(__always)
-  func count(late nanoseconds: Int64, isAlone: Bool) {
-    let bucket = min(
-      max(0, 64 - Int(WheelTicks.tickShift) - max(nanoseconds, 0).leadingZeroBitCount), QueueCounters.buckets - 1)
+  func count(at now: Int64, due: Int64, isAlone: Bool) {
+    let lateness = now > due ? UInt64(bitPattern: now &- due) : 0
+    let bucket = min(63 &- (lateness >> (WheelTicks.tickShift - 1) | 1).leadingZeroBitCount, QueueCounters.buckets - 1)
     if isAlone {
       unsafe late[bucket].store(late[bucket].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     } else {

@@ -42,7 +42,7 @@ extension QueueCore {
       tick.word = tick.slot.word
       tick.isRare = records.outstanding[i] & 1 != 0
       if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.writerFields.target }
-      end(tick, frame)
+      end(&tick, frame)
       if isAbandoned { return }
     }
     records.outstanding.removeAll()

@@ -18,10 +18,17 @@ internal import CPlatform
 
   @discardableResult
   func callAsFunction(_ tick: CoreTick, _ context: Context) -> Bool {
+    var tick = tick
+    return call(&tick, context)
+  }
+
+  /// The same without a copy of the tick.
+  @inline(__always)
+  func call(_ tick: inout CoreTick, _ context: Context) -> Bool {
     ThreadEnd.passGate()
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in
     // what C says of null pointers, not in how they are called.
-    let called = unsafe withUnsafePointer(to: tick) {
+    let called = unsafe withUnsafePointer(to: &tick) {
       unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
     }
     if called != 0 { ThreadEnd.wasCaught() }

@@ -28,7 +28,7 @@ package struct Snapshot: Sendable {
   package var state: TimerState { word.state ?? .idle }
   package var isBusy: Bool { word.isBusy }
   package var queue: UInt64 { control.id }
-  /// See `TimerSlot.wholeSequence`.
+  /// The tick that has finished the timer is not counted in the cell.
   package var sequence: UInt64 {
     UInt64(sequenceHigh) << 32 &+ UInt64(sequenceLow) &+ (word.isFinished ? 1 : 0)
   }

@@ -7,6 +7,12 @@ import Synchronization
   let cell: UnsafeMutablePointer<TimerCell>
   let index: UInt32
 
+  /// Of no slot: a cell at an address that nothing reads.
+  static var none: TimerSlot {
+    unsafe TimerSlot(
+      cell: UnsafeMutablePointer(bitPattern: MemoryLayout<TimerCell>.alignment).unsafelyUnwrapped, index: 0)
+  }
+
   // MARK: Hints, proved by a swap of the word
 
   @inline(__always)
@@ -159,12 +165,6 @@ import Synchronization
   func countTick() {
     sequence &+= 1
     if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-  }
-
-  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
-  @inline(__always)
-  func wholeSequence(_ word: TimerWord) -> UInt64 {
-    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
   }
 
   /// The whole generation. The caller is writer.

@@ -51,6 +51,11 @@ struct TimerWord: Equatable {
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
+  /// A running timer of which nothing else is wanted, and nobody waits for the end of its callback.
+  @inline(__always)
+  var isJustRunning: Bool {
+    bits & (7 | TimerWord.callbackPendingBit | TimerWord.waitedBit) == TimerWord.code(of: .running)
+  }
   /// A live timer without a writer and without a running callback.
   @inline(__always)
   var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }

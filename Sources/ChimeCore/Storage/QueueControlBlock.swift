@@ -172,8 +172,8 @@ struct SlotStore {
   /// count; all sequentially consistent: store buffering (P7).
   @inline(__always)
   func pinned<Result>(_ body: () -> Result) -> Result {
-    unsafe storage.pointee.pins.add(1, ordering: .sequentiallyConsistent)
-    defer { unsafe storage.pointee.pins.subtract(1, ordering: .sequentiallyConsistent) }
+    unsafe storage.pointee.pins.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    defer { unsafe storage.pointee.pins.wrappingAdd(-1, ordering: .sequentiallyConsistent) }
     return body()
   }
 

@@ -81,7 +81,11 @@ extension TimerRef {
     let timer = TimerRef(slot: slot, version: version)
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
-    guard slot.publishFast(.running, on: control, of: queue) else {
+    // A slot that comes back in a call is often in the inbox still; one that a pass gives back, as that of a timer nobody
+    // holds, is not.
+    guard
+      selfRelease ? slot.publish(.running, on: control, of: queue) : slot.publishFast(.running, on: control, of: queue)
+    else {
       return unsafe timer.publishFast(deadline, control, queue, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok

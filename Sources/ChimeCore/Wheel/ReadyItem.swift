@@ -2,18 +2,18 @@
 struct ReadyItem {
   let deadline: Int64
   let activationSequence: UInt32
-  private let slotAndKind: UInt32
+  private let slotAndTurn: UInt32
 
-  init(deadline: Int64, activationSequence: UInt32, slot: UInt32, isPendingCallback: Bool) {
+  init(deadline: Int64, activationSequence: UInt32, slot: UInt32, _ kind: DeliveryKind) {
     self.deadline = deadline
     self.activationSequence = activationSequence
-    slotAndKind = slot << 1 | (isPendingCallback ? 1 : 0)
+    slotAndTurn = slot << 2 | kind.rawValue
   }
 
-  var slot: UInt32 { slotAndKind >> 1 }
+  var slot: UInt32 { slotAndTurn >> 2 }
 
   /// What its turn in the batch is for.
-  var kind: DeliveryKind { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
+  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndTurn & 3) ?? .due }
 
   /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
   static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
@@ -24,13 +24,13 @@ struct ReadyItem {
 
 /// What one delivery may call. A timer can have several turns in one pass; each delivers only its own kind, so that the
 /// order of the batch holds.
-enum DeliveryKind {
+enum DeliveryKind: UInt32 {
+  /// The tick of the schedule, after whatever must come before it.
+  case due
   /// A registration or cancel callback.
   case callback
   /// The extra tick, after any registration or cancel callback that has come up since.
   case fired
-  /// The tick of the schedule, after whatever must come before it.
-  case due
 }
 
 extension PassList where Element == ReadyItem {

@@ -75,7 +75,9 @@ struct Wheel: ~Copyable {
   // MARK: Ticks
 
   /// The tick reached by `now`; never the last one, which stands for never.
-  private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
+  private static func base(at now: Int64, shift: UInt64) -> UInt64 {
+    UInt64(bitPattern: min(max(now, 0), .max - 1)) &>> shift
+  }
 
   // MARK: Placing
 
@@ -104,7 +106,7 @@ struct Wheel: ~Copyable {
     _ slot: TimerSlot, deadline: Int64, leeway: CompactDuration, isSettled: (TimerWord) -> Bool = { _ in false }
   ) {
     move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway), isSettled)
-    if entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }
+    if entryCount > 2 &* placedCount &+ WheelTicks.tolerance { sweep() }
     checkPlacement(of: slot)
   }
 
@@ -118,7 +120,7 @@ struct Wheel: ~Copyable {
       let old = position.tick
       if next != old {
         if let next {
-          if old == nil { placedCount += 1 }
+          if old == nil { placedCount &+= 1 }
           position.set(next)
           insert(slot.index, next)
         } else {
@@ -215,7 +217,7 @@ struct Wheel: ~Copyable {
   /// A page for the entries of a bucket that come next, the first of which is this.
   @inline(never)
   private mutating func addPage(to bucket: Int, _ slot: UInt32, _ tick: UInt64) -> WheelPage {
-    let level = bucket &>> 6
+    let level = bucket / 64
     let page = takePage()
     page.next = heads[bucket]
     page.count = 0
@@ -244,6 +246,7 @@ struct Wheel: ~Copyable {
 
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
   /// timers may be looked at.
+  @inline(always)
   mutating func advance(to now: Int64, into due: inout PassList<UInt32>) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
@@ -284,24 +287,26 @@ struct Wheel: ~Copyable {
     return Slab.slot(known.slot)
   }
 
-  /// Whether nothing is placed up to `time`; false: look.
+  /// The time of the earliest entry of a timer that runs, if that is no later than `limit`; stale and outdated entries
+  /// before it are removed.
   @inline(__always)
-  func isKnownEmpty(until time: Int64) -> Bool {
-    guard let bucket = firstBucket() else { return true }
-    let known = fronts[bucket &>> 6]
-    return known.bucket == bucket && known.tick &<< shift > time
-  }
-
-  /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
-  @inline(__always)
-  mutating func earliest() -> Int64? {
+  mutating func earliest(until limit: Int64 = .max) -> Int64? {
     guard let bucket = firstBucket() else { return nil }
     let known = fronts[bucket &>> 6]
-    if known.bucket == bucket, isCurrent(known) { return WheelTicks.time(of: known.tick, shift: shift) }
-    return findEarliest()
+    if known.bucket == bucket {
+      if limit < .max, known.tick &<< shift > limit { return nil }
+      // By fields of the wheel: a function of its own would get a copy of the whole wheel.
+      let slot = Slab.slot(known.slot)
+      let word = slot.wordInOrder
+      if Slab.position(of: slot).tick == known.tick, word.isRunning, !word.hasWriter,
+        tick(deadline: slot.dueTime(word), leeway: slot.leeway) == known.tick
+      {
+        return WheelTicks.time(of: known.tick, shift: shift)
+      }
+    }
+    return findEarliest().flatMap { $0 <= limit ? $0 : nil }
   }
 
-  @inline(__always)
   private func isCurrent(_ front: Front) -> Bool {
     let slot = Slab.slot(front.slot)
     return Slab.position(of: slot).tick == front.tick && tick(of: slot, placed: front.tick) == front.tick
@@ -441,10 +446,13 @@ struct Wheel: ~Copyable {
     heads[bucket] = nil
     markEmpty(bucket)
     while true {
-      let count = page.count
-      entryCount &-= count
+      var left = page.count
+      entryCount &-= left
       // Placing the entries again takes one page more than there were, which the first region has: this one.
-      for i in (0..<count).reversed() { body(&self, page[i]) }
+      while left > 0 {
+        left &-= 1
+        body(&self, page[left])
+      }
       let next = page.next
       page.next = freePages
       freePages = page

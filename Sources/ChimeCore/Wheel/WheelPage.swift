@@ -31,8 +31,8 @@ struct WheelEntry {
 
   @inline(__always)
   subscript(i: Int) -> WheelEntry {
-    get { unsafe base.load(fromByteOffset: 16 + i * 8, as: WheelEntry.self) }
-    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16 + i * 8, as: WheelEntry.self) }
+    get { unsafe base.load(fromByteOffset: 16 &+ i &* 8, as: WheelEntry.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16 &+ i &* 8, as: WheelEntry.self) }
   }
 }
 

@@ -14,7 +14,7 @@ enum WheelTicks {
 
   /// How much of a tick may be left when a time in it has come.
   @inline(__always)
-  static func rest(shift: UInt64) -> Int64 { 1 << Int64(shift) - 1 }
+  static func rest(shift: UInt64) -> Int64 { 1 &<< Int64(bitPattern: shift) &- 1 }
 
   /// The first tick that is not before `time`.
   @inline(__always)
@@ -25,6 +25,6 @@ enum WheelTicks {
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.
   static func time(of tick: UInt64, shift: UInt64) -> Int64 {
-    tick > UInt64(Int64.max) >> shift ? .max : Int64(tick << shift)
+    tick > UInt64(Int64.max) &>> shift ? .max : Int64(bitPattern: tick &<< shift)
   }
 }

@@ -228,8 +228,8 @@ mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "control.pinned { «BROKEN || »control.id == id ? body() : nil }"), I("jump of a queue"))
 mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
          ("Storage/QueueControlBlock.swift", "    while «!BROKEN, »isPinned {"), I("jump of a queue"))
-mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
-         (PASS, "        version = «BROKEN ? nil : »slot.turnVersion\n"),
+mutation("turn-version", "10, 12", "decide", "the slot's version is not compared",
+         (DELIVERY, "    let isTurn = «BROKEN || »kind == .due || slot.turnVersion == timer.version\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
          (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
@@ -283,7 +283,7 @@ mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the fro
                   "»      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          M())
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
-         (WHEEL, "if «!BROKEN, »entryCount > 2 * placedCount + WheelTicks.tolerance { sweep() }"),
+         (WHEEL, "if «!BROKEN, »entryCount > 2 &* placedCount &+ WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
          ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n"
@@ -498,10 +498,10 @@ mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n"
+         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: &tick) {\n"
                                    "      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n"
                                    "    }\n",
-           "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n"
+           "    let called = unsafe withUnsafePointer(to: &tick) { tick -> Int32 in\n      if BROKEN {\n"
            "        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n"
            "      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
            "    }\n"),
@@ -855,7 +855,7 @@ mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn 
 mutation("pool-takes-any-turn", "1", "PoolItem.takeTurn", "P23: `chime_queue_sync` takes a turn that another thread has",
          (POOL_ITEM, "      if state != .resting «&& !BROKEN »|| isClosed { return false }\n"), I("sync takes a free turn"))
 mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end does not read the timer again behind the link",
-         (DELIVERY, "      slot.link(into: control)\n«      if BROKEN { return }\n»      // Between flag and link a writer"),
+         (DELIVERY, "    slot.link(into: control)\n«    if BROKEN { return }\n»    // Between flag and link a writer"),
          I("activate and reschedule, concurrent"))
 mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passes over a busy timer that has a writer",
          (DELIVERY, "      if word.hasWriter, «!BROKEN || !word.isBusy, »!isOver {"), I("a restart that is held up"))

@@ -16,14 +16,14 @@ import Testing
         ReadyItem(
           deadline: Int64.random(in: base...end),
           activationSequence: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
-          slot: UInt32(slot), isPendingCallback: false)
+          slot: UInt32(slot), .due)
       })
     // Both ends are there, and some have the same deadline.
-    batch[0] = ReadyItem(deadline: end, activationSequence: 1, slot: 0, isPendingCallback: false)
-    batch[1] = ReadyItem(deadline: base, activationSequence: .max, slot: 1, isPendingCallback: true)
+    batch[0] = ReadyItem(deadline: end, activationSequence: 1, slot: 0, .due)
+    batch[1] = ReadyItem(deadline: base, activationSequence: .max, slot: 1, .callback)
     for i in stride(from: 4, to: count, by: 5) {
       batch[i] = ReadyItem(
-        deadline: batch[i - 3].deadline, activationSequence: UInt32(i), slot: UInt32(i), isPendingCallback: false)
+        deadline: batch[i - 3].deadline, activationSequence: UInt32(i), slot: UInt32(i), .due)
     }
     return batch
   }
