@@ -23,7 +23,7 @@ START_riscv64 := $(call QEMU,riscv64)
 BYTES_riscv64 := 320000
 
 CC_musl := musl-gcc
-BYTES_musl := 390000
+BYTES_musl := 395000
 
 CC_musl-static := $(CC_musl)
 STATIC_musl-static := yes
@@ -50,7 +50,7 @@ CC_windows := x86_64-w64-mingw32-gcc-posix -D__USE_MINGW_ANSI_STDIO=1 -static
 START_windows = env WINEDEBUG=-all WINEPREFIX=$(WINE) WINEPATH=Z:$(call LIB_FOR,windows) $(firstword $(wildcard /usr/lib/wine/wine64 /usr/bin/wine64) wine64)
 LINK_windows = $(call LIB_FOR,windows)/libchime.dll.a
 EXE_windows := .exe
-BYTES_windows := 430000
+BYTES_windows := 435000
 
 LIB_FOR = $(if $(filter command line,$(origin LIB)),$(LIB),$(SOURCES_OF_CHIME)/build/$(patsubst %-static,%,$(1:-shared=))/lib)
 # What to tell the make that builds programs for a system.
