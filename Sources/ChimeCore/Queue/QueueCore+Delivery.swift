@@ -35,6 +35,8 @@ extension QueueCore {
   ///   - tick: what it holds is overwritten.
   ///   - now: just read.
   ///   - isAlone: the pass calls handlers itself: the queue is not concurrent.
+  // What the usual tick goes through is inlined here by `@inline(always)`: of functions this large the compiler takes
+  // `@inline(__always)` for a wish.
   @inline(always)
   func deliver(
     _ tick: inout StartedTick, _ slot: TimerSlot, _ kind: DeliveryKind, at now: Int64, isAlone: Bool,
@@ -48,7 +50,7 @@ extension QueueCore {
     finish(&tick, returned: returned, isAlone: isAlone, frame)
   }
 
-  /// Starts the callback. True: the caller calls `tick.function`, then `end`.
+  /// Starts the callback. True: the caller calls `tick.function`, then `finish`.
   ///
   /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
   /// cell is being written, or at `beginRare`, afterwards.
@@ -323,7 +325,7 @@ extension QueueCore {
   }
 
   /// Takes the next registration or cancel callback.
-  private func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
+  func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
     let fields = sideRecord.writerFields
     // With both handlers they alternate; with one handler there is only its kind.
     let isArmed = fields.cancelHandler == nil || fields.registrationHandler != nil && fields.nextIsArmed
@@ -404,6 +406,7 @@ extension QueueCore {
     finish(&tick, returned: returned, isAlone: handOver == nil, frame)
   }
 
+  /// `end`, inlined where the usual tick ends.
   @inline(always)
   private func finish(_ tick: inout StartedTick, returned: Bool?, isAlone: Bool, _ frame: CurrentFrame) {
     if isAbandoned { return }
@@ -472,52 +475,6 @@ extension QueueCore {
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
-  }
-
-  /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
-  /// pass does it.
-  func disposeOrRetire(of slot: TimerSlot, _ frame: CurrentFrame) {
-    closing.isReleasing ? slot.retire(control) : dispose(of: slot, frame)
-  }
-
-  /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
-  func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
-    if let sideRecord = slot.sideRecord, !givesRecords {
-      frame.slot = slot.index
-      // Busy, in case the queue is released in the meantime.
-      _ = slot.set(TimerWord.busyBit)
-      while let delivery = nextLastCallback(sideRecord) {
-        let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
-        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
-        guard Trace.noteCall(record) else { return }
-        delivery.function(record)
-        if isAbandoned { return }
-        guard Trace.note(.returned, TimerRef(slot: slot, version: slot.version)) else { return }
-        held?.release()
-        if isAbandoned { return }
-      }
-      if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
-      sideRecord.named?.close()
-      if isAbandoned { return }
-      if let finalizer = sideRecord.writerFields.finalizer { finalizer(slot.context) }
-      if isAbandoned { return }
-      frame.slot = nil
-    }
-    slot.free(control)
-  }
-
-  func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
-    while sideRecord.writerFields.pendingCallbacks > 0 {
-      if let delivery = popCallback(sideRecord, control.now) { return delivery }
-    }
-    return nil
-  }
-
-  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
-    let now = control.wallTime(control.now)
-    return CoreTick(
-      timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),
-      sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
   }
 }
 

@@ -26,8 +26,8 @@ internal import CPlatform
   @inline(__always)
   func call(_ tick: inout CoreTick, _ context: Context) -> Bool {
     ThreadEnd.passGate()
-    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in
-    // what C says of null pointers, not in how they are called.
+    // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
+    // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
     let called = unsafe withUnsafePointer(to: &tick) {
       unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
     }

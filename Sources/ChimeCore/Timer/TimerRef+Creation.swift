@@ -86,13 +86,13 @@ extension TimerRef {
     guard
       selfRelease ? slot.publish(.running, on: control, of: queue) : slot.publishFast(.running, on: control, of: queue)
     else {
-      return unsafe timer.publishFast(deadline, control, queue, out, before)
+      return unsafe timer.publishSlow(deadline, control, queue, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok
   }
 
   @inline(never)
-  private func publishFast(
+  private func publishSlow(
     _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
     _ before: UInt64?
   ) -> Status {

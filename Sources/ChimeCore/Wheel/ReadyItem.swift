@@ -2,18 +2,18 @@
 struct ReadyItem {
   let deadline: Int64
   let activationSequence: UInt32
-  private let slotAndTurn: UInt32
+  private let slotAndKind: UInt32
 
   init(deadline: Int64, activationSequence: UInt32, slot: UInt32, _ kind: DeliveryKind) {
     self.deadline = deadline
     self.activationSequence = activationSequence
-    slotAndTurn = slot << 2 | kind.rawValue
+    slotAndKind = slot << 2 | kind.rawValue
   }
 
-  var slot: UInt32 { slotAndTurn >> 2 }
+  var slot: UInt32 { slotAndKind >> 2 }
 
   /// What its turn in the batch is for.
-  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndTurn & 3) ?? .due }
+  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind & 3) ?? .due }
 
   /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
   static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {

@@ -187,10 +187,11 @@ mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the ha
 mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tick of a timer at rest stays",
          (ENDING, "sideRecord.writerFields.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
-         (DELIVERY, "      if let finalizer = sideRecord.writerFields.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
+         ("Queue/QueueCore+Disposal.swift",
+          "      if let finalizer = sideRecord.writerFields.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         (DELIVERY, "      if let finalizer = sideRecord.writerFields.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
+         ("Queue/QueueCore+Disposal.swift", "      if let finalizer = sideRecord.writerFields.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
                     "        finalizer(slot.context)\n     » }\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
          (DELIVERY, "«    } else if new.isReleased, BROKEN {\n»    } else if new.isReleased {\n"),

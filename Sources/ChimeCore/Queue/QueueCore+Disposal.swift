@@ -1,0 +1,48 @@
+/// The end of a released timer: its last callbacks, its finalizer, and its slot.
+extension QueueCore {
+  /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
+  /// pass does it.
+  func disposeOrRetire(of slot: TimerSlot, _ frame: CurrentFrame) {
+    closing.isReleasing ? slot.retire(control) : dispose(of: slot, frame)
+  }
+
+  /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
+  func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
+    if let sideRecord = slot.sideRecord, !givesRecords {
+      frame.slot = slot.index
+      // Busy, in case the queue is released in the meantime.
+      _ = slot.set(TimerWord.busyBit)
+      while let delivery = nextLastCallback(sideRecord) {
+        let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
+        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
+        guard Trace.noteCall(record) else { return }
+        delivery.function(record)
+        if isAbandoned { return }
+        guard Trace.note(.returned, TimerRef(slot: slot, version: slot.version)) else { return }
+        held?.release()
+        if isAbandoned { return }
+      }
+      if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
+      sideRecord.named?.close()
+      if isAbandoned { return }
+      if let finalizer = sideRecord.writerFields.finalizer { finalizer(slot.context) }
+      if isAbandoned { return }
+      frame.slot = nil
+    }
+    slot.free(control)
+  }
+
+  func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
+    while sideRecord.writerFields.pendingCallbacks > 0 {
+      if let delivery = popCallback(sideRecord, control.now) { return delivery }
+    }
+    return nil
+  }
+
+  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
+    let now = control.wallTime(control.now)
+    return CoreTick(
+      timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),
+      sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
+  }
+}
