@@ -22,8 +22,8 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// When a queue in virtual time was shut down; below 0 for one that was not, or is in real time.
   private let lastInstant = Atomic<Int64>(-1)
 
-  package init(_ made: Result<UInt64, Status>, _ timeline: TimerInstant.Timeline) throws(ChimeError) {
-    id = try made.success()
+  package init(_ timeline: TimerInstant.Timeline, _ make: () throws(Status) -> UInt64) throws(ChimeError) {
+    id = try ChimeError.of(make)
     self.timeline = timeline
   }
 
@@ -135,12 +135,13 @@ public class AnyTimerQueue: @unchecked Sendable {
     let end = ContinuousClock.Instant.end(of: timeout)
     keepLastInstant()
     var outcome = ChimeTimer.Outcome.ignored
-    switch QueueCore.beginShutdown(id) {
-    case .success(let core):
+    var ending: QueueCore?
+    do { ending = try QueueCore.beginShutdown(id) } catch {
+      if error != .invalidHandle { outcome = try error.outcome() }
+    }
+    if let core = ending {
       let limit = max(0, timeout?.nanoseconds ?? .max)
       outcome = core.isOver ? .done : try await Blocking.run { core.waitForEnd(timeout: limit) }.outcome()
-    case .failure(let status):
-      if status != .invalidHandle { outcome = try status.outcome() }
     }
     try TaskCalls.checkWait(for: calls, on: nil)
     return try await calls.waitForNone(until: end) ? outcome : .timedOut

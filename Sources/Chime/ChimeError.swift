@@ -153,12 +153,9 @@ extension Status {
   }
 }
 
-extension Result where Failure == Status {
-  /// What was made, or the failure as the Swift interface says it.
-  package func success() throws(ChimeError) -> Success {
-    switch self {
-    case .success(let made): return made
-    case .failure(let status): throw status.error
-    }
+extension ChimeError {
+  /// Runs a call of the core; its failure as the Swift interface says it.
+  package static func of<Value>(_ call: () throws(Status) -> Value) throws(ChimeError) -> Value {
+    do { return try call() } catch { throw error.error }
   }
 }

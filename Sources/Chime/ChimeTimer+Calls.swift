@@ -128,9 +128,9 @@ extension TimerReference {
   /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
   @inline(__always)
   private func restartsFast(_ schedule: Schedule?) -> Bool {
-    guard let schedule else { return TimerRef.restartFast(handle, nil) != nil }
+    guard let schedule else { return TimerRef.restartFast(handle, nil) }
     guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
-    return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway)) != nil
+    return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway))
   }
 
   /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the

@@ -47,10 +47,10 @@ extension QualityOfService {
 }
 
 extension QueueCore {
-  package static func makeWrapping(_ queue: DispatchQueue, _ options: QueueOptions) -> Result<UInt64, Status> {
+  package static func makeWrapping(_ queue: DispatchQueue, _ options: QueueOptions) throws(Status) -> UInt64 {
     guard let handle = unsafe queue.handle else {
-      return .failure(Status.unsupported.because("the dispatch queue does not say what it wraps"))
+      throw Status.unsupported.because("the dispatch queue does not say what it wraps")
     }
-    return unsafe makeWrapping(handle, options)
+    return try unsafe makeWrapping(handle, options)
   }
 }

@@ -28,17 +28,17 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   public init(label: String = "", clock: TimerInstant.Timeline = .monotonic, isBound: Bool = false) throws(ChimeError) {
     var options = QueueOptions(label: label, clock: try clock.clock())
     options.isBound = isBound
-    try super.init(QueueCore.makeHost(options), clock)
+    try super.init(clock) { [options] () throws(Status) in try QueueCore.makeHost(options) }
   }
 
   /// Readable while there is something to process. Poll it and do nothing else with it; the queue owns it until it
   /// ends. Then it is `nil`.
-  public var fileDescriptor: Int32? { try? QueueCore.file(id).get() }
+  public var fileDescriptor: Int32? { try? QueueCore.file(id) }
 
   /// When the queue next needs to be processed, on its clock; `nil` for never. Exact on the thread that drives the queue;
   /// elsewhere it may be too early, never too late.
   public var nextDeadline: TimerInstant? {
-    guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
+    guard let deadline = try? QueueCore.nextDeadline(id), deadline != .max else { return nil }
     return TimerInstant(timeline, nanoseconds: deadline)
   }
 
@@ -51,7 +51,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   @discardableResult
   public func process(maximum: Int = .max) throws(ChimeError) -> Int {
     guard maximum > 0 else { throw .invalidArgument }
-    return try QueueCore.process(id, most: maximum).success()
+    return try ChimeError.of { () throws(Status) in try QueueCore.process(id, most: maximum) }
   }
 
   /// Processes and waits in turn, until no timer is running or `stop` is called. Waits for time.
@@ -90,6 +90,6 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
     options.realtimePriority = Int32(realtimePriority ?? 0)
     if processors == 0 { throw .argument("processors is 0: it must name one, or be nil") }
     options.affinity = processors ?? 0
-    try super.init(QueueCore.makePrecise(options), clock)
+    try super.init(clock) { [options] () throws(Status) in try QueueCore.makePrecise(options) }
   }
 }

@@ -27,10 +27,10 @@ package class HandlerBox {
     on queue: AnyTimerQueue, after delay: Int64, _ leeway: CompactDuration, _ box: Unmanaged<HandlerBox>
   ) -> UInt64? {
     var id: UInt64 = 0
-    let status = unsafe TimerRef.createFast(
+    let started = unsafe TimerRef.createFast(
       on: queue.id, function, Context(box.toOpaque()), selfRelease: false, ownsContext: true, first: delay,
       firstIsDeadline: false, leeway: leeway, out: &id)
-    guard let status, status.rawValue >= 0 else { return nil }
+    guard case .done(let status) = started, !status.isFailure else { return nil }
     return id
   }
 
@@ -45,18 +45,21 @@ package class HandlerBox {
     // The caller's reference becomes the timer's, or goes below.
     let context = Context.retaining(consume box)
     var id: UInt64 = 0
-    var status: Status?
+    var started = TimerRef.ShortForm.needsMore
     if target == 0, label.isEmpty, let schedule, schedule.isOneShotOnly,
       let leeway = CompactDuration(short: schedule.leeway)
     {
-      status = unsafe TimerRef.createFast(
+      started = unsafe TimerRef.createFast(
         on: queue, function, context, selfRelease: selfRelease, ownsContext: true, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = status ?? create(on: queue, schedule, target, selfRelease, label, context, &id)
-    if !result.isFailure { return id }
+    let status =
+      if case .done(let status) = started { status } else {
+        create(on: queue, schedule, target, selfRelease, label, context, &id)
+      }
+    if !status.isFailure { return id }
     context.releaseObject()
-    throw result.error
+    throw status.error
   }
 
   @inline(never)

@@ -26,9 +26,12 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
   public init(virtual start: Duration? = nil, label: String = "") throws(ChimeError) {
     if let start {
       // No `VirtualTimerQueue`: that could be advanced on any thread, and so could these handlers run there.
-      try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
+      let options = try TimerQueue.virtualOptions(start, label)
+      try super.init(.virtual) { () throws(Status) in try QueueCore.makeVirtual(options) }
     } else {
-      try super.init(QueueCore.makeWrapping(DispatchQueue.main, QueueOptions(label: label)), .monotonic)
+      try super.init(.monotonic) { () throws(Status) in
+        try QueueCore.makeWrapping(DispatchQueue.main, QueueOptions(label: label))
+      }
     }
     time = VirtualTime(self, in: .mainActor)
   }

@@ -11,7 +11,7 @@ enum SerialContext: Sendable {
 
   /// A context of its own.
   static func make(_ options: QueueOptions) throws(ChimeError) -> SerialContext {
-    .pool(try PoolWork.make(options.qos).success())
+    .pool(try ChimeError.of { () throws(Status) in try PoolWork.make(options.qos) })
   }
 
   /// A serial dispatch queue.
@@ -24,10 +24,10 @@ enum SerialContext: Sendable {
   }
 
   /// Makes a timer queue on a context of its own.
-  func makeTimerQueue(_ options: QueueOptions) -> Result<UInt64, Status> {
+  func makeTimerQueue(_ options: QueueOptions) throws(Status) -> UInt64 {
     switch self {
-    case .pool(let work): QueueCore.makeSerial(options, sharing: work)
-    case .dispatch: .failure(.unsupported)
+    case .pool(let work): try QueueCore.makeSerial(options, sharing: work)
+    case .dispatch: throw .unsupported
     }
   }
 

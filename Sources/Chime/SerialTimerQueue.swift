@@ -31,8 +31,9 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
-    context = try SerialContext.make(options)
-    try super.init(context.makeTimerQueue(options), clock)
+    let context = try SerialContext.make(options)
+    self.context = context
+    try super.init(clock) { () throws(Status) in try context.makeTimerQueue(options) }
     time = VirtualTime(self, in: .queue(context))
   }
 
@@ -45,7 +46,7 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   ///   `noMemory`, `resource`.
   public init(dispatchQueue queue: DispatchQueue, label: String = "") throws(ChimeError) {
     context = try SerialContext.of(queue)
-    try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
+    try super.init { () throws(Status) in try QueueCore.makeWrapping(queue, QueueOptions(label: label)) }
     time = VirtualTime(self, in: .queue(context))
   }
 
@@ -58,7 +59,8 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public init(virtual start: Duration, label: String = "") throws(ChimeError) {
     context = try SerialContext.make(QueueOptions(label: label))
-    try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
+    let options = try TimerQueue.virtualOptions(start, label)
+    try super.init(.virtual) { () throws(Status) in try QueueCore.makeVirtual(options) }
     time = VirtualTime(self, in: .queue(context))
   }
 

@@ -23,7 +23,7 @@ public final class TargetToken: Sendable {
   package let id: UInt64
 
   /// Takes an id from a table of bounded size. If none is left, creating a timer for the object throws `limit`.
-  public init() { id = (try? TimerTarget.make(.none, nil, releasesTimers: true).get()) ?? 0 }
+  public init() { id = (try? TimerTarget.make(.none, nil, releasesTimers: true)) ?? 0 }
 
   deinit { _ = TimerTarget.release(id) }
 }

@@ -18,7 +18,9 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ value: Value, lifetime: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
     owner = queue
-    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }.success()
+    limited = try ChimeError.of { () throws(Status) in
+      try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }
+    }
   }
 
   /// Holds the value for that long, and says when it has gone.
@@ -53,9 +55,13 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     _ value: Value, _ lifetime: Duration, _ queue: AnyTimerQueue, _ onExpiry: sending @escaping () -> Void
   ) throws(ChimeError) {
     owner = queue
-    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
-      if expired != nil { onExpiry() }
-    }.success()
+    do {
+      limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
+        if expired != nil { onExpiry() }
+      }
+    } catch {
+      throw error.error
+    }
   }
 
   deinit { limited.vanish() }

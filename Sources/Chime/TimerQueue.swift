@@ -8,9 +8,9 @@ import Dispatch
 public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable {
   // Unchecked as its class is; it adds nothing.
   package override init(
-    _ made: Result<UInt64, Status>, _ timeline: TimerInstant.Timeline = .monotonic
+    _ timeline: TimerInstant.Timeline = .monotonic, _ make: () throws(Status) -> UInt64
   ) throws(ChimeError) {
-    try super.init(made, timeline)
+    try super.init(timeline, make)
   }
 
   /// A serial queue of its own.
@@ -23,8 +23,8 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   public convenience init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {
-    try self.init(
-      QueueCore.makeSerial(QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock())), clock)
+    let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
+    try self.init(clock) { () throws(Status) in try QueueCore.makeSerial(options) }
   }
 
   /// A queue whose handlers run on `queue`, in turn with its other blocks. Several timer queues may share one dispatch
@@ -35,7 +35,7 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   ///   - label: for debuggers.
   /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` if this libdispatch does not let its queues be known.
   public convenience init(dispatchQueue queue: DispatchQueue, label: String = "") throws(ChimeError) {
-    try self.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
+    try self.init { () throws(Status) in try QueueCore.makeWrapping(queue, QueueOptions(label: label)) }
   }
 
   // MARK: Timers

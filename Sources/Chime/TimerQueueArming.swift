@@ -19,7 +19,7 @@ final class TimerQueueArming: Sendable {
 
   /// `nil` if no timer runs.
   var nextDeadline: Int64? {
-    guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
+    guard let deadline = try? QueueCore.nextDeadline(id), deadline != .max else { return nil }
     return deadline
   }
 

@@ -23,7 +23,8 @@ public final class VirtualTimerQueue: TimerQueue, VirtualTimeQueue, @unchecked S
     seed: UInt64 = 0
   ) throws(ChimeError) {
     let sinceZero = Duration.nanoseconds(start.nanoseconds)
-    try super.init(TimerQueue.makeVirtual(sinceZero, label, honoursLeeway, seed: seed), start.timeline)
+    let options = try TimerQueue.virtualOptions(sinceZero, label, honoursLeeway, seed: seed)
+    try super.init(start.timeline) { () throws(Status) in try QueueCore.makeVirtual(options) }
     time = VirtualTime(self, in: .caller)
   }
 
@@ -38,15 +39,15 @@ public final class VirtualTimerQueue: TimerQueue, VirtualTimeQueue, @unchecked S
 }
 
 extension TimerQueue {
-  /// Makes a virtual queue of the core's.
-  static func makeVirtual(
-    _ start: Duration, _ label: String, _ honoursLeeway: Bool, seed: UInt64 = 0
-  ) throws(ChimeError) -> Result<UInt64, Status> {
+  /// The options of a virtual queue of the core's.
+  static func virtualOptions(
+    _ start: Duration, _ label: String, _ honoursLeeway: Bool = false, seed: UInt64 = 0
+  ) throws(ChimeError) -> QueueOptions {
     guard start >= .zero else { throw .argument("start is \(start) from the clock's zero: it must be 0 or more") }
     var options = QueueOptions(label: label)
     options.start = start.nanoseconds
     options.honoursLeeway = honoursLeeway
     options.seed = seed
-    return QueueCore.makeVirtual(options)
+    return options
   }
 }

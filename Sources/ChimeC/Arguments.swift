@@ -21,8 +21,8 @@ package func waitingOutside(_ call: () -> Status) -> chime_status {
 /// call has completed.
 package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd.passOn(call) }
 
-/// Reads what C passes: structures that carry their size, flags, enumerations and strings. Everything here answers
-/// `nil` for what the header does not allow, and notes why; the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
+/// Reads what C passes: structures that carry their size, flags, enumerations and strings. What the header does not allow
+/// is invalidArgument, with its sentence.
 package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
   /// if the rest is zero; from a shorter one, of an earlier version, no more is read than it has, and the rest is zero.
@@ -30,11 +30,12 @@ package enum Arguments {
   /// - Parameter first: the size that the structure had in its first version. One that grows passes it.
   package static func structure<S: BitwiseCopyable>(
     _ pointer: UnsafePointer<S>, _ name: StaticString, first: Int = MemoryLayout<S>.size
-  ) -> S? {
-    guard let size = unsafe knownSize(pointer, name, first) else { return nil }
+  ) throws(Status) -> S {
+    let size = try unsafe knownSize(pointer, name, first)
     return unsafe withUnsafeTemporaryAllocation(of: S.self, capacity: 1) { room in
       let bytes = UnsafeMutableRawBufferPointer(room)
-      guard let base = bytes.baseAddress else { return nil }
+      // SAFETY: the room has bytes.
+      let base = unsafe bytes.baseAddress.unsafelyUnwrapped
       let whole = MemoryLayout<S>.size
       if size == whole {
         unsafe Memory.copyOnce(pointer, to: base, count: whole)
@@ -104,25 +105,26 @@ package enum Arguments {
   }
 
   /// How many bytes of the structure this library knows: it has at least those of the first version, and nothing beyond
-  /// the known ones that would mean something. Else `nil`.
+  /// the known ones that would mean something.
   @inline(__always)
-  private static func knownSize<S>(_ pointer: UnsafePointer<S>, _ name: StaticString, _ first: Int) -> Int? {
+  private static func knownSize<S>(
+    _ pointer: UnsafePointer<S>, _ name: StaticString, _ first: Int
+  ) throws(Status) -> Int {
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
     let known = MemoryLayout<S>.size
     if size == known { return known }
-    return unsafe sizeOfAnotherVersion(UnsafeRawPointer(pointer), size, known, first, name)
+    return try unsafe sizeOfAnotherVersion(UnsafeRawPointer(pointer), size, known, first, name)
   }
 
   @inline(never)
   private static func sizeOfAnotherVersion(
     _ pointer: UnsafeRawPointer, _ size: Int, _ known: Int, _ first: Int, _ name: StaticString
-  ) -> Int? {
+  ) throws(Status) -> Int {
     if first <= size, size < known, size % 8 == 0 { return size }
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
     if size > known, size <= 4096, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return known }
-    _ = wrongSize(name, size, known)
-    return nil
+    throw wrongSize(name, size, known)
   }
 
   /// Fills in a structure of the caller's, as far as its size goes. The size itself, its first member, stays as it is.
@@ -136,7 +138,8 @@ package enum Arguments {
     first: Int = MemoryLayout<S>.size, unknown: @autoclosure () -> Status, _ body: () -> S?
   ) -> Status {
     guard let pointer = unsafe pointer else { return null(name) }
-    guard let known = unsafe knownSize(UnsafePointer(pointer), sizeName, first) else { return .invalidArgument }
+    let known: Int
+    do { known = try unsafe knownSize(UnsafePointer(pointer), sizeName, first) } catch { return error }
     guard let value = body() else { return unknown() }
     let size = MemoryLayout<UInt32>.size
     let whole = MemoryLayout<S>.size
@@ -154,16 +157,14 @@ package enum Arguments {
 
   /// A string that must be UTF-8; empty for NULL. In a call that was promised its objects.
   /// - Returns: invalidArgument, noMemory, limit.
-  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
-    guard let pointer = unsafe pointer else { return .success("") }
-    return unsafe Text.withCopy(of: pointer) { copy, count in
-      guard let copy = unsafe copy else { return .failure(Memory.refusal) }
-      guard unsafe TextWriter.isUTF8(copy) else {
-        return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name))
-      }
+  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) throws(Status) -> String {
+    guard let pointer = unsafe pointer else { return "" }
+    return try unsafe Text.withCopy(of: pointer) { copy, count throws(Status) in
+      guard let copy = unsafe copy else { throw Memory.refusal }
+      guard unsafe TextWriter.isUTF8(copy) else { throw Status.invalidArgument.because("%s is not UTF-8", of: name) }
       // The string's own header is before the text.
-      guard Memory.provides(count + 64) else { return .failure(Memory.refusal) }
-      return unsafe .success(String(cString: copy))
+      guard Memory.provides(count + 64) else { throw Memory.refusal }
+      return unsafe String(cString: copy)
     }
   }
 
@@ -184,12 +185,11 @@ package enum Arguments {
   }
 
   /// A copy of a schedule: `Schedule` has the layout of chime_schedule.
-  static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    guard let s = unsafe structure(pointer, "schedule.size") else { return nil }
+  static func schedule(_ pointer: UnsafePointer<chime_schedule>) throws(Status) -> Schedule {
+    let s = try unsafe structure(pointer, "schedule.size")
     let schedule = unsafe unsafeBitCast(s, to: Schedule.self)
-    if schedule.isValid { return schedule }
-    _ = whatIsWrong(with: s)
-    return nil
+    if !schedule.isValid { throw whatIsWrong(with: s) }
+    return schedule
   }
 
   /// Why `Schedule.isValid` is false: the first reason in the order of the members.
@@ -259,7 +259,7 @@ package enum Arguments {
   static func timerOptions(
     _ pointer: UnsafePointer<chime_timer_options>, on queue: chime_queue_t, selfRelease: Bool
   ) throws(Status) -> TimerOptions {
-    guard let o = unsafe structure(pointer, "options.size") else { throw .invalidArgument }
+    let o = try unsafe structure(pointer, "options.size")
     guard unsafe o.handler != nil else { return try unsafe recordOptions(o, on: queue, selfRelease) }
     guard unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
       let flags = unsafe o.flags

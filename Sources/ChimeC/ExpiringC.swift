@@ -12,8 +12,10 @@ public func chime_expiring_create(
   guard let value = unsafe value else { return Arguments.null("value").rawValue }
   guard lifetime_ns >= 0 else { return Arguments.negative("lifetime_ns", lifetime_ns).rawValue }
   return Memory.promised {
-    unsafe store(
-      Expiring.make(Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue), expiring)
+    unsafe store(in: expiring) { () throws(Status) in
+      try unsafe Expiring.make(
+        Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue)
+    }
   }
 }
 
@@ -39,12 +41,8 @@ public func chime_expiring_acquire(
   _ expiring: chime_expiring_t, _ value: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> chime_status {
   guard let value = unsafe value else { return Arguments.null("value").rawValue }
-  switch Expiring.acquire(expiring) {
-  case .success(let context):
-    unsafe value.pointee = context?.pointer
-    return context == nil ? Status.ignored.rawValue : Status.ok.rawValue
-  case .failure(let status): return status.rawValue
-  }
+  let status = unsafe store(in: value) { () throws(Status) in try unsafe Expiring.acquire(expiring)?.pointer }
+  return unsafe status == Status.ok.rawValue && value.pointee == nil ? Status.ignored.rawValue : status
 }
 
 @_cdecl("chime_expiring_yield") @implementation

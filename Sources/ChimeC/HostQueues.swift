@@ -3,22 +3,23 @@ import ChimeCore
 
 // chime.h, "Host-driven queues".
 
-/// Stores what a call of the core gave.
-private func store<Value, C>(
-  _ result: Result<Value, Status>, _ out: UnsafeMutablePointer<C>?, _ convert: (Value) -> C
+/// Stores what a call of the core gives. If it throws, the caller's variable stays as it is.
+package func store<Value>(
+  in out: UnsafeMutablePointer<Value>?, _ call: () throws(Status) -> Value
 ) -> chime_status {
-  switch result {
-  case .success(let value):
-    unsafe out?.pointee = convert(value)
+  do {
+    let value = try call()
+    unsafe out?.pointee = value
     return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
+  } catch {
+    return error.rawValue
   }
 }
 
 @_cdecl("chime_queue_fd") @implementation
 public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<chime_waitable>?) -> chime_status {
   guard unsafe fd != nil else { return Arguments.null("fd").rawValue }
-  return unsafe store(QueueCore.file(queue), fd) { chime_waitable($0) }
+  return unsafe store(in: fd) { () throws(Status) in try chime_waitable(QueueCore.file(queue)) }
 }
 
 @_cdecl("chime_queue_next_deadline") @implementation
@@ -26,7 +27,7 @@ public func chime_queue_next_deadline(
   _ queue: chime_queue_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
   guard unsafe deadline_ns != nil else { return Arguments.null("deadline_ns").rawValue }
-  return unsafe store(QueueCore.nextDeadline(queue), deadline_ns) { $0 }
+  return unsafe store(in: deadline_ns) { () throws(Status) in try QueueCore.nextDeadline(queue) }
 }
 
 @_cdecl("chime_queue_poll_timeout") @implementation
@@ -34,7 +35,7 @@ public func chime_queue_poll_timeout(
   _ queue: chime_queue_t, _ milliseconds: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
   guard unsafe milliseconds != nil else { return Arguments.null("milliseconds").rawValue }
-  return unsafe store(QueueCore.pollTimeout(queue), milliseconds) { $0 }
+  return unsafe store(in: milliseconds) { () throws(Status) in try QueueCore.pollTimeout(queue) }
 }
 
 @_cdecl("chime_queue_process") @implementation
@@ -42,7 +43,9 @@ public func chime_queue_process(
   _ queue: chime_queue_t, _ max: UInt32, _ count: UnsafeMutablePointer<UInt32>?
 ) -> chime_status {
   callingBack {
-    unsafe store(QueueCore.process(queue, most: max == 0 ? .max : Int(max)), count) { UInt32(clamping: $0) }
+    unsafe store(in: count) { () throws(Status) in
+      UInt32(clamping: try QueueCore.process(queue, most: max == 0 ? .max : Int(max)))
+    }
   }
 }
 
@@ -58,8 +61,9 @@ public func chime_queue_take_ticks(
     return Status.invalidArgument.because("tick_size (%n) is not sizeof(chime_tick)", Int64(tick_size)).rawValue
   }
   return callingBack {
-    let taken = unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity))
-    return unsafe store(taken, count) { UInt32(clamping: $0) }
+    unsafe store(in: count) { () throws(Status) in
+      UInt32(clamping: try unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity)))
+    }
   }
 }
 

@@ -88,13 +88,13 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
 public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
   guard let pointer = unsafe allocator else { return Arguments.null("allocator").rawValue }
-  guard let allocator = unsafe Arguments.structure(pointer, "allocator.size") else {
-    return Status.invalidArgument.rawValue
-  }
-  if unsafe allocator.reserved != 0 { return Status.invalidArgument.because("allocator.reserved is not 0").rawValue }
-  guard let allocate = unsafe allocator.allocate else { return Arguments.null("allocator.allocate").rawValue }
-  guard let deallocate = unsafe allocator.deallocate else { return Arguments.null("allocator.deallocate").rawValue }
-  return unsafe Memory.setAllocator(allocate, deallocate, allocator.context).rawValue
+  return Status.of { () throws(Status) in
+    let allocator = try unsafe Arguments.structure(pointer, "allocator.size")
+    if unsafe allocator.reserved != 0 { throw Status.invalidArgument.because("allocator.reserved is not 0") }
+    guard let allocate = unsafe allocator.allocate else { throw Arguments.null("allocator.allocate") }
+    guard let deallocate = unsafe allocator.deallocate else { throw Arguments.null("allocator.deallocate") }
+    return unsafe Memory.setAllocator(allocate, deallocate, allocator.context)
+  }.rawValue
 }
 
 @_cdecl("chime_set_memory_limit") @implementation

@@ -11,28 +11,26 @@ package enum OptionsKind {
 /// The options in the core's form, or the reason for a refusal.
 package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
-) -> Result<QueueOptions, Status> {
-  guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
-  guard let o = unsafe Arguments.structure(pointer, "options.size") else { return .failure(.invalidArgument) }
+) throws(Status) -> QueueOptions {
+  guard let pointer = unsafe pointer else { return QueueOptions() }
+  let o = try unsafe Arguments.structure(pointer, "options.size")
   guard let qos = unsafe qosClass(o.qos) else {
-    return .failure(unsafe Arguments.unknown("options.qos", Int64(o.qos)))
+    throw unsafe Arguments.unknown("options.qos", Int64(o.qos))
   }
-  if unsafe o.start_ns < 0 { return .failure(unsafe Arguments.negative("options.start_ns", o.start_ns)) }
-  if unsafe o.reserved != 0 { return .failure(Status.invalidArgument.because("options.reserved is not 0")) }
+  if unsafe o.start_ns < 0 { throw unsafe Arguments.negative("options.start_ns", o.start_ns) }
+  if unsafe o.reserved != 0 { throw Status.invalidArgument.because("options.reserved is not 0") }
   if unsafe kind != .virtual && o.start_ns != 0 {
-    return .failure(Status.invalidArgument.because("options.start_ns is for virtual queues only"))
+    throw Status.invalidArgument.because("options.start_ns is for virtual queues only")
   }
   if unsafe kind != .virtual && o.seed != 0 {
-    return .failure(Status.invalidArgument.because("options.seed is for virtual queues only"))
+    throw Status.invalidArgument.because("options.seed is for virtual queues only")
   }
   if unsafe kind != .dispatch && o.qos != 0 {
-    return .failure(
-      Status.invalidArgument.because("options.qos is for serial, concurrent and dispatch queues only"))
+    throw Status.invalidArgument.because("options.qos is for serial, concurrent and dispatch queues only")
   }
   guard unsafe 0...99 ~= o.realtime_priority else {
-    return .failure(
-      unsafe Status.invalidArgument.because(
-        "options.realtime_priority (%n) is not within 0 to 99", Int64(o.realtime_priority)))
+    throw unsafe Status.invalidArgument.because(
+      "options.realtime_priority (%n) is not within 0 to 99", Int64(o.realtime_priority))
   }
   // Options of other kinds of queues are refused, not ignored.
   let flags: Int =
@@ -41,36 +39,29 @@ package func queueOptions(
     case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY
     }
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
-    return .failure(unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags)))
+    throw unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags))
   }
   guard unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0 else {
-    return .failure(
-      Status.invalidArgument.because("options.realtime_priority and options.affinity are for precise queues only"))
+    throw Status.invalidArgument.because("options.realtime_priority and options.affinity are for precise queues only")
   }
   guard unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
-    return .failure(
-      Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues"))
+    throw Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues")
   }
   var clock = Clock.monotonic
   switch unsafe Int(o.clock) {
   case CHIME_CLOCK_MONOTONIC: break
   case CHIME_CLOCK_VIRTUAL:
     if kind != .virtual {
-      return .failure(Status.unsupported.because("options.clock is CHIME_CLOCK_VIRTUAL, and the queue is not virtual"))
+      throw Status.unsupported.because("options.clock is CHIME_CLOCK_VIRTUAL, and the queue is not virtual")
     }
   case CHIME_CLOCK_BOOTTIME: clock = .boottime
   case CHIME_CLOCK_WALL: clock = .wall
-  default: return .failure(unsafe Arguments.unknown("options.clock", Int64(o.clock)))
+  default: throw unsafe Arguments.unknown("options.clock", Int64(o.clock))
   }
   if kind == .virtual, clock != .monotonic {
-    return .failure(Status.unsupported.because("options.clock is one of the system's, and the queue is virtual"))
+    throw Status.unsupported.because("options.clock is one of the system's, and the queue is virtual")
   }
-  let label: String
-  switch unsafe Arguments.string(o.label, "options.label") {
-  case .success(let text): label = text
-  case .failure(let status): return .failure(status)
-  }
-  var options = QueueOptions(label: label, qos: qos, clock: clock)
+  var options = QueueOptions(label: try unsafe Arguments.string(o.label, "options.label"), qos: qos, clock: clock)
   options.timerLimit = unsafe o.timer_limit
   options.start = unsafe o.start_ns
   options.seed = unsafe o.seed
@@ -84,7 +75,7 @@ package func queueOptions(
       enter: Arguments.contextFunction(o.enter), leave: Arguments.contextFunction(o.leave),
       context: Context(o.hook_context))
   }
-  return .success(options)
+  return options
 }
 
 private func qosClass(_ qos: chime_qos) -> QualityOfService? {
@@ -98,26 +89,11 @@ private func qosClass(_ qos: chime_qos) -> QualityOfService? {
   }
 }
 
-/// Stores the id a factory has made.
-package func store(
-  _ made: Result<UInt64, Status>, _ queue: UnsafeMutablePointer<chime_queue_t>
-) -> chime_status {
-  switch made {
-  case .success(let id):
-    unsafe queue.pointee = id
-    return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
-  }
-}
-
 /// Creates a queue and stores its id. No cancellation point: a cancellation would leave behind what has begun.
 package func making(
-  _ options: @autoclosure () -> Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
-  _ queue: UnsafeMutablePointer<chime_queue_t>
+  _ queue: UnsafeMutablePointer<chime_queue_t>, _ make: () throws(Status) -> UInt64
 ) -> chime_status {
-  waitingOutside {
-    Status(rawValue: Memory.promised { unsafe store(options().flatMap(make), queue) })
-  }
+  waitingOutside { Status(rawValue: Memory.promised { unsafe store(in: queue, make) }) }
 }
 
 @_cdecl("chime_queue_create") @implementation
@@ -126,7 +102,7 @@ public func chime_queue_create(
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  let make: (kind: OptionsKind, function: (QueueOptions) -> Result<UInt64, Status>)
+  let make: (kind: OptionsKind, function: (QueueOptions) throws(Status) -> UInt64)
   switch Int(kind) {
   case CHIME_QUEUE_SERIAL: make = (.dispatch, QueueCore.makeSerial)
   case CHIME_QUEUE_CONCURRENT: make = (.dispatch, QueueCore.makeConcurrent)
@@ -136,7 +112,7 @@ public func chime_queue_create(
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
   default: return Arguments.unknown("kind", Int64(kind)).rawValue
   }
-  return unsafe making(queueOptions(pointer, for: make.kind), make.function, queue)
+  return unsafe making(queue) { () throws(Status) in try unsafe make.function(queueOptions(pointer, for: make.kind)) }
 }
 
 @_cdecl("chime_queue_main") @implementation
@@ -144,7 +120,9 @@ public func chime_queue_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeMain($0) }, queue)
+  return unsafe making(queue) { () throws(Status) in
+    try unsafe QueueCore.makeMain(queueOptions(pointer, for: .dispatch))
+  }
 }
 
 @_cdecl("chime_queue_wrap_dispatch") @implementation
@@ -154,8 +132,9 @@ public func chime_queue_wrap_dispatch(
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   guard let dispatch_queue = unsafe dispatch_queue else { return Arguments.null("dispatch_queue").rawValue }
-  return unsafe making(
-    queueOptions(pointer, for: .dispatch), { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
+  return unsafe making(queue) { () throws(Status) in
+    try unsafe QueueCore.makeWrapping(dispatch_queue, queueOptions(pointer, for: .dispatch))
+  }
 }
 
 @_cdecl("chime_queue_release") @implementation

@@ -6,10 +6,11 @@ import ChimeCore
 /// Runs a call with the mode that a C string names, NULL the default one; invalidArgument if it is empty or not UTF-8.
 func withMode(_ name: UnsafePointer<CChar>?, _ call: (LoopMode) -> chime_status) -> chime_status {
   guard let name = unsafe name else { return call(.default) }
-  switch unsafe Arguments.string(name, "mode") {
-  case .failure(let status): return status.rawValue
-  case .success(let string):
+  do {
+    let string = try unsafe Arguments.string(name, "mode")
     return string.isEmpty ? Status.invalidArgument.because("mode is empty").rawValue : call(LoopMode(string))
+  } catch {
+    return error.rawValue
   }
 }
 
@@ -17,28 +18,28 @@ func withMode(_ name: UnsafePointer<CChar>?, _ call: (LoopMode) -> chime_status)
 func unknown(_ run_loop: chime_run_loop_t) -> Status { Status.unknown(run_loop, .runLoop, "run_loop") }
 
 private func give(
-  _ id: @autoclosure () -> Result<UInt64, Status>, _ out: UnsafeMutablePointer<chime_run_loop_t>?
+  _ out: UnsafeMutablePointer<chime_run_loop_t>?, _ id: () throws(Status) -> UInt64
 ) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
   guard let out = unsafe out else { return Arguments.null("run_loop").rawValue }
-  return waitingOutside { Status(rawValue: Memory.promised { unsafe store(id(), out) }) }
+  return waitingOutside { Status(rawValue: Memory.promised { unsafe store(in: out, id) }) }
 }
 
 @_cdecl("chime_run_loop_current") @implementation
 public func chime_run_loop_current(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
-  unsafe give(Loop.current.map { $0.id }, run_loop)
+  unsafe give(run_loop) { () throws(Status) in try Loop.current.id }
 }
 
 @_cdecl("chime_run_loop_main") @implementation
 public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
-  unsafe give(Loop.main.map { $0.id }, run_loop)
+  unsafe give(run_loop) { () throws(Status) in try Loop.main.id }
 }
 
 @_cdecl("chime_run_loop_create") @implementation
 public func chime_run_loop_create(
   _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  unsafe give(Arguments.string(label, "label").flatMap { Loop.start(label: $0) }, run_loop)
+  unsafe give(run_loop) { () throws(Status) in try unsafe Loop.start(label: Arguments.string(label, "label")) }
 }
 
 @_cdecl("chime_run_loop_run") @implementation
@@ -87,8 +88,9 @@ public func chime_run_loop_queue_create(
   return Memory.promised {
     unsafe withMode(name) { mode in
       guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop).rawValue }
-      return unsafe making(
-        queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
+      return unsafe making(queue) { () throws(Status) in
+        try unsafe loop.makeQueue(in: LoopModes([mode]), queueOptions(options, for: .runLoop))
+      }
     }
   }
 }

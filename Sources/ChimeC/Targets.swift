@@ -10,7 +10,9 @@ public func chime_target_create(
   guard let target = unsafe target else { return Arguments.null("target").rawValue }
   guard let object = unsafe object else { return Arguments.null("object").rawValue }
   return Memory.promised {
-    unsafe store(TimerTarget.make(Context(object), Arguments.contextFunction(destructor)), target)
+    unsafe store(in: target) { () throws(Status) in
+      try unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor))
+    }
   }
 }
 
@@ -18,12 +20,7 @@ public func chime_target_create(
 public func chime_target_retain(
   _ target: chime_target_t, _ object: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> chime_status {
-  switch TimerTarget.retain(target) {
-  case .success(let context):
-    unsafe object?.pointee = context.pointer
-    return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
-  }
+  unsafe store(in: object) { () throws(Status) in try unsafe TimerTarget.retain(target).pointer }
 }
 
 @_cdecl("chime_target_release") @implementation

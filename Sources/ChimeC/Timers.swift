@@ -9,12 +9,10 @@ public func chime_timer_create(
 ) -> chime_status {
   guard let timer = unsafe timer else { return Arguments.null("timer").rawValue }
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
-  do throws(Status) {
+  return Status.of { () throws(Status) in
     let options = try unsafe Arguments.timerOptions(options, on: queue, selfRelease: false)
-    return unsafe TimerRef.create(on: queue, options, nil, out: timer).rawValue
-  } catch {
-    return error.rawValue
-  }
+    return unsafe TimerRef.create(on: queue, options, nil, out: timer)
+  }.rawValue
 }
 
 @_cdecl("chime_timer_start") @implementation
@@ -24,7 +22,7 @@ public func chime_timer_start(
 ) -> chime_status {
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
   guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
-  if let status = unsafe timer == nil
+  if case .done(let status) = unsafe timer == nil
     ? startUnheld(queue, options, schedule) : startFast(queue, options, schedule, timer, selfRelease: false)
   {
     return status.rawValue
@@ -32,17 +30,16 @@ public func chime_timer_start(
   return unsafe startSlow(queue, options, schedule, timer).rawValue
 }
 
-/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `nil` for any
-/// other.
+/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway.
 @inline(__always)
 private func startFast(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?, selfRelease: Bool
-) -> Status? {
+) -> TimerRef.ShortForm {
   guard unsafe Arguments.haveHandlerOnly(options), let hasDeadline = unsafe Arguments.oneShotHasDeadline(schedule),
     let handler = unsafe Arguments.tickFunction(options.pointee.handler),
     let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns)
-  else { return nil }
+  else { return .needsMore }
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
   // Split so that each variant inlines only its own case.
@@ -58,7 +55,7 @@ private func startFast(
 @inline(never)
 private func startUnheld(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>
-) -> Status? {
+) -> TimerRef.ShortForm {
   unsafe startFast(queue, options, schedule, nil, selfRelease: true)
 }
 
@@ -66,7 +63,7 @@ private func startUnheld(
 private func startFast(
   _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, after delay: Int64, _ leeway: CompactDuration,
   _ timer: UnsafeMutablePointer<chime_timer_t>
-) -> Status? {
+) -> TimerRef.ShortForm {
   unsafe TimerRef.createFast(
     on: queue, handler, context, selfRelease: false, first: delay, firstIsDeadline: false, leeway: leeway, out: timer)
 }
@@ -76,12 +73,9 @@ private func startSlow(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> Status {
-  do throws(Status) {
+  .of { () throws(Status) in
     let options = try unsafe Arguments.timerOptions(options, on: queue, selfRelease: timer == nil)
-    guard let schedule = unsafe Arguments.schedule(schedule) else { return .invalidArgument }
-    return unsafe TimerRef.create(on: queue, options, schedule, out: timer)
-  } catch {
-    return error
+    return try unsafe TimerRef.create(on: queue, options, Arguments.schedule(schedule), out: timer)
   }
 }
 
@@ -91,14 +85,14 @@ public func chime_timer_after(
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
   if unsafe finalizer == nil, let function = unsafe Arguments.tickFunction(handler),
-    let status = unsafe TimerRef.createFast(
+    case .done(let status) = unsafe TimerRef.createFast(
       on: queue, function, Context(context), selfRelease: timer == nil, first: delay_ns, firstIsDeadline: false,
       leeway: .none, out: timer)
   {
     return status.rawValue
   }
   if delay_ns < 0 { return Arguments.negative("delay_ns", delay_ns).rawValue }
-  return unsafe start(queue, Schedule(first: delay_ns), handler, context, finalizer, timer)
+  return unsafe start(queue, Schedule(first: delay_ns), handler, context, finalizer, timer).rawValue
 }
 
 /// Starts a timer that has no options but these.
@@ -106,13 +100,11 @@ public func chime_timer_after(
 private func start(
   _ queue: chime_queue_t, _ schedule: Schedule, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
-) -> chime_status {
-  do throws(Status) {
+) -> Status {
+  .of { () throws(Status) in
     let options = try unsafe Arguments.timerOptions(
       handler, context, finalizer, on: queue, selfRelease: timer == nil)
-    return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
-  } catch {
-    return error.rawValue
+    return unsafe TimerRef.create(on: queue, options, schedule, out: timer)
   }
 }
 
@@ -123,6 +115,7 @@ public func chime_timer_every(
 ) -> chime_status {
   if interval_ns <= 0 { return notAboveZero(interval_ns).rawValue }
   return unsafe start(queue, Schedule(first: interval_ns, interval: interval_ns), handler, context, finalizer, timer)
+    .rawValue
 }
 
 private func notAboveZero(_ interval: Int64) -> Status {
@@ -133,25 +126,22 @@ private func notAboveZero(_ interval: Int64) -> Status {
 private func withSchedule(
   _ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?, _ operation: (TimerRef, Schedule?) -> Status
 ) -> chime_status {
-  var schedule: Schedule?
-  if let pointer = unsafe pointer {
-    schedule = unsafe Arguments.schedule(pointer)
-    if schedule == nil { return Status.invalidArgument.rawValue }
-  }
-  guard let found = TimerRef(timer) else { return TimerRef.unknown(timer).rawValue }
-  return operation(found, schedule).rawValue
+  Status.of { () throws(Status) in
+    var schedule: Schedule?
+    if let pointer = unsafe pointer { schedule = try unsafe Arguments.schedule(pointer) }
+    guard let found = TimerRef(timer) else { return TimerRef.unknown(timer) }
+    return operation(found, schedule)
+  }.rawValue
 }
 
-/// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; `nil` for
+/// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; false in
 /// all other cases.
 @inline(__always)
-private func restartFast(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
+private func restartFast(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Bool {
   guard let pointer = unsafe pointer else { return TimerRef.restartFast(timer, nil) }
   guard let hasDeadline = unsafe Arguments.oneShotHasDeadline(pointer),
     let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns)
-  else {
-    return nil
-  }
+  else { return false }
   let schedule = unsafe (first: pointer.pointee.first_ns, firstIsDeadline: hasDeadline, leeway: leeway)
   return TimerRef.restartFast(timer, schedule)
 }
@@ -163,19 +153,20 @@ public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePoint
 
 @_cdecl("chime_timer_restart") @implementation
 public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe restartFast(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
+  unsafe restartFast(timer, schedule) ? Status.ok.rawValue : withSchedule(timer, schedule) { $0.restart($1) }
 }
 
 @_cdecl("chime_timer_restart_after") @implementation
 public func chime_timer_restart_after(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
   guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
-  return TimerRef.restartFast(timer, after: delay_ns)?.rawValue
-    ?? restart(timer, first: delay_ns, isDeadline: false)
+  return TimerRef.restartFast(timer, after: delay_ns)
+    ? Status.ok.rawValue : restart(timer, first: delay_ns, isDeadline: false)
 }
 
 @_cdecl("chime_timer_restart_until") @implementation
 public func chime_timer_restart_until(_ timer: chime_timer_t, _ deadline_ns: Int64) -> chime_status {
-  TimerRef.restartFast(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
+  TimerRef.restartFast(timer, until: deadline_ns)
+    ? Status.ok.rawValue : restart(timer, first: deadline_ns, isDeadline: true)
 }
 
 @inline(never)
@@ -185,7 +176,7 @@ private func restart(_ timer: chime_timer_t, first: Int64, isDeadline: Bool) -> 
 
 @_cdecl("chime_timer_reschedule") @implementation
 public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe restartFast(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
+  unsafe restartFast(timer, schedule) ? Status.ok.rawValue : withSchedule(timer, schedule) { $0.reschedule($1) }
 }
 
 @_cdecl("chime_timer_suspend") @implementation
@@ -339,10 +330,10 @@ private func withKey(
   guard unsafe key != nil else { return Arguments.null("key").rawValue }
   return callingBack {
     Memory.promised {
-      switch unsafe Arguments.string(key, "key") {
-      case .failure(let status): status.rawValue
-      case .success(let key): (TimerRef(timer).map { operation($0, key) } ?? TimerRef.unknown(timer)).rawValue
-      }
+      Status.of { () throws(Status) in
+        let key = try unsafe Arguments.string(key, "key")
+        return TimerRef(timer).map { operation($0, key) } ?? TimerRef.unknown(timer)
+      }.rawValue
     }
   }
 }

@@ -52,11 +52,9 @@ private func make(
     if !action.call(record) { WeakTimerCore.table.find(action.id)?.invalidate() }
   }
   let id: UInt64
-  switch WeakTimerCore.table.add(timer) {
-  case .success(let given): id = given
-  case .failure(let status):
+  do { id = try WeakTimerCore.table.add(timer) } catch {
     userInfo.disown()
-    return status.rawValue
+    return error.rawValue
   }
   action.id = id
   let before = unsafe out?.pointee ?? 0
@@ -93,10 +91,7 @@ public func chime_weak_timer_schedule(
   withoutCancellation {
     Memory.promised {
       unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
-        switch Loop.current {
-        case .success(let loop): timer.add(to: loop, mode: .default)
-        case .failure(let status): status
-        }
+        .of { () throws(Status) in timer.add(to: try Loop.current, mode: .default) }
       }
     }
   }
@@ -119,7 +114,7 @@ public func chime_weak_timer_add(
         withTimer(timer) { timer in
           guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop) }
           let status = timer.add(to: loop, mode: mode)
-          return status == .ignored ? timer.targetStatus ?? .ignored : status
+          return status == .ignored ? timer.isInvalid : status
         }
       }
     }

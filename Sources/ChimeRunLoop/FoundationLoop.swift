@@ -123,24 +123,24 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // MARK: Queues
 
   /// The queue of the weak timers in these modes.
-  package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
+  package func weakTimerQueue(in modes: LoopModes) throws(Status) -> (id: UInt64, isNew: Bool) {
     let modes = Set(modes.all.map { RunLoop.Mode($0.name) })
     if let queue = state.withLock({ $0.queues[modes] }) {
-      if QueueCore.find(queue) != nil { return .success((queue, false)) }
+      if QueueCore.find(queue) != nil { return (queue, false) }
       // Somebody who had it from the list of queues has ended it.
       dropWeakTimerQueue(queue)
     }
     let options = QueueOptions(label: "chime.weak-timers")
-    return makeQueue(in: modes, options).flatMap { made in
-      // If two threads have created one, the first wins, and the other's is released. So is one that the loop's end has
-      // not seen.
-      let kept = state.withLock { state in
-        if state.queues[modes] == nil, !hasEnded { state.queues[modes] = made }
-        return state.queues[modes]
-      }
-      if kept != made { _ = QueueCore.release(made) }
-      return kept.map { .success(($0, $0 == made)) } ?? .failure(hasEndedStatus)
+    let made = try makeQueue(in: modes, options)
+    // If two threads have created one, the first wins, and the other's is released. So is one that the loop's end has
+    // not seen.
+    let kept = state.withLock { state in
+      if state.queues[modes] == nil, !hasEnded { state.queues[modes] = made }
+      return state.queues[modes]
     }
+    if kept != made { _ = QueueCore.release(made) }
+    guard let kept else { throw hasEndedStatus }
+    return (kept, kept == made)
   }
 
   package func dropWeakTimerQueue(_ id: UInt64) {

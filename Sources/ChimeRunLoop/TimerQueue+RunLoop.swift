@@ -22,7 +22,9 @@ extension TimerQueue {
   public convenience init(
     runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
   ) throws(ChimeError) {
-    try self.init(FoundationLoop.of(runLoop).makeQueue(in: Set(modes), QueueOptions(label: label)))
+    try self.init { () throws(Status) in
+      try FoundationLoop.of(runLoop).makeQueue(in: Set(modes), QueueOptions(label: label))
+    }
   }
 }
 
@@ -33,17 +35,17 @@ extension FoundationLoop {
   }
 
   /// Makes a queue on the loop and gives its id.
-  package func makeQueue(in modes: Set<RunLoop.Mode>, _ options: QueueOptions) -> Result<UInt64, Status> {
+  package func makeQueue(in modes: Set<RunLoop.Mode>, _ options: QueueOptions) throws(Status) -> UInt64 {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else {
-      return .failure(Status.invalidArgument.because("modes is empty, or one of them is"))
+      throw Status.invalidArgument.because("modes is empty, or one of them is")
     }
-    guard !hasEnded else { return .failure(hasEndedStatus) }
-    guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
-    let made = QueueCore.make(options) { core in FoundationLoopDriver(core, self, modes) }
+    guard !hasEnded else { throw hasEndedStatus }
+    guard FoundationLoop.canHave(modes: modes.count) else { throw .resource }
+    let made = try QueueCore.make(options) { core in FoundationLoopDriver(core, self, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
-    if hasEnded, case .success(let id) = made {
-      _ = QueueCore.release(id)
-      return .failure(hasEndedStatus)
+    if hasEnded {
+      _ = QueueCore.release(made)
+      throw hasEndedStatus
     }
     return made
   }

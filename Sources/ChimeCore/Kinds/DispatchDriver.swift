@@ -61,24 +61,23 @@ final class DispatchDriver: QueueDriver {
 
   /// Waits in libdispatch, which has no timeout there, and not behind what comes to a busy queue. If others can wait for the thread, because it is on the main queue,
   /// a queue of the host's or a run loop, it is registered as waiting meanwhile.
-  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
-    if chime_has_dispatch() == 0 { return nil }
-    guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty, !core.passLock.isTaken else { return nil }
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    guard chime_has_dispatch() != 0, timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
+      !core.passLock.isTaken
+    else { return SyncCall.wait(core, timeout: timeout, body) }
     let node = WaitNode.current
     let waiter = node.blocksNothing ? nil : WaitRegistry.Waiter(.queue(core), node)
     if let waiter, !WaitRegistry.enter(waiter) { return waiter.wouldDeadlock }
-    defer { if let waiter { WaitRegistry.leave(waiter) } }
-    var status: Status? = .shutDown  // which has its sentence below
+    var (hasEnded, isNext) = (false, false)
     withoutCancellation { host in
       dispatchContext.queue.sync {
-        if core.closing.hasBegun { return }
-        status = core.functions.isEmpty ? .ok : nil
-        if status == nil { return }
+        hasEnded = core.closing.hasBegun
+        isNext = !hasEnded && core.functions.isEmpty
         if let waiter { WaitRegistry.leave(waiter) }
-        host.allow { ThreadState.inside(core.control) { _ in body() } }
+        if isNext { host.allow { ThreadState.inside(core.control) { _ in body() } } }
       }
     }
-    return status == .shutDown ? .queueHasEnded : status
+    return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {

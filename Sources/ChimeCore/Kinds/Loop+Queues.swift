@@ -6,8 +6,8 @@ extension Loop {
   /// resource.
   package func makeQueue(
     in modes: LoopModes, _ options: QueueOptions, isMainQueue: Bool = false
-  ) -> Result<UInt64, Status> {
-    guard !hasEnded else { return .failure(hasEndedStatus) }
+  ) throws(Status) -> UInt64 {
+    guard !hasEnded else { throw hasEndedStatus }
     var indices: [Int] = []
     let isThereRoom = state.withLock { state in
       for mode in modes.all {
@@ -16,8 +16,8 @@ extension Loop {
       }
       return state.drivers.reserve()
     }
-    guard isThereRoom else { return .failure(Memory.refusal) }
-    let made = QueueCore.make(options) { core in
+    guard isThereRoom else { throw Memory.refusal }
+    let made = try QueueCore.make(options) { core in
       let driver = RunLoopDriver(core, self, indices, isMainQueue: isMainQueue)
       ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
       state.withLock { state in
@@ -26,9 +26,9 @@ extension Loop {
       return driver
     }
     // A thread that ended meanwhile has not seen the new queue.
-    if hasEnded, case .success(let id) = made {
-      _ = QueueCore.release(id)
-      return .failure(hasEndedStatus)
+    if hasEnded {
+      _ = QueueCore.release(made)
+      throw hasEndedStatus
     }
     return made
   }
@@ -45,27 +45,26 @@ extension Loop {
     }
   }
 
-  package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
+  package func weakTimerQueue(in modes: LoopModes) throws(Status) -> (id: UInt64, isNew: Bool) {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) {
-      if QueueCore.find(queue) != nil { return .success((queue, false)) }
+      if QueueCore.find(queue) != nil { return (queue, false) }
       // A caller that found it in the list of queues has ended it.
       dropWeakTimerQueue(queue)
     }
-    return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
-      // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
-      // not seen.
-      let other = state.withLock { state -> Result<UInt64, Status>? in
-        if let queue = find(state) { return .success(queue) }
-        if hasEnded { return .failure(hasEndedStatus) }
-        guard state.weakTimerQueues.reserve() else { return .failure(Memory.refusal) }
-        state.weakTimerQueues.append((modes, made))
-        return nil
-      }
-      guard let other else { return .success((made, true)) }
-      _ = QueueCore.release(made)
-      return other.map { ($0, false) }
+    let made = try makeQueue(in: modes, QueueOptions(label: "chime.weak-timers"))
+    // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
+    // not seen.
+    var kept: UInt64 = 0
+    defer { if kept != made { _ = QueueCore.release(made) } }
+    kept = try state.withLock { state throws(Status) in
+      if let queue = find(state) { return queue }
+      if hasEnded { throw hasEndedStatus }
+      guard state.weakTimerQueues.reserve() else { throw Memory.refusal }
+      state.weakTimerQueues.append((modes, made))
+      return made
     }
+    return (kept, kept == made)
   }
 
   package func dropWeakTimerQueue(_ id: UInt64) {
@@ -103,7 +102,7 @@ package protocol WeakTimerLoop: AnyObject, Sendable {
   /// The answer where it has.
   var hasEndedStatus: Status { get }
   /// The id of the queue of the weak timers in these modes, and whether this call has made it.
-  func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status>
+  func weakTimerQueue(in modes: LoopModes) throws(Status) -> (id: UInt64, isNew: Bool)
   /// Releases such a queue, for which there was no timer after all.
   func dropWeakTimerQueue(_ id: UInt64)
 }

@@ -13,9 +13,8 @@ extension Loop {
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
   package static func run(in mode: LoopMode, timeout: Int64, untilTick: Bool) -> Status {
-    switch current {
-    case .failure(let status): return status
-    case .success(let loop):
+    .of { () throws(Status) in
+      let loop = try current
       if loop.hasEnded { return .stopped }
       guard mode != .common, let index = loop.state.withLock({ $0.index(of: mode) }) else {
         return Status.invalidArgument.because(
@@ -196,25 +195,24 @@ extension Loop {
   // MARK: On a thread of its own
 
   /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
-  package static func start(label: String) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    guard ThreadState.prepare() else { return .failure(.noThreadKey) }
-    return make(isOwn: true).flatMap { loop in
-      let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
-        ThreadState.with { thread in
-          // Whatever ends this thread in a callback is caught, and no call of the loop's own passes it on: the loop's
-          // last callbacks come all the same.
-          thread.asBoundary {
-            loop.bind(to: thread)
-            _ = run(in: .default, timeout: .max, untilTick: false)
-            loop.end()
-          }
+  package static func start(label: String) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
+    guard ThreadState.prepare() else { throw .noThreadKey }
+    let loop = try make(isOwn: true)
+    let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
+      ThreadState.with { thread in
+        // Whatever ends this thread in a callback is caught, and no call of the loop's own passes it on: the loop's
+        // last callbacks come all the same.
+        thread.asBoundary {
+          loop.bind(to: thread)
+          _ = run(in: .default, timeout: .max, untilTick: false)
+          loop.end()
         }
       }
-      if status == .ok { return .success(loop.id) }
-      loop.end()
-      return .failure(status)
     }
+    if status == .ok { return loop.id }
+    loop.end()
+    throw status
   }
 
   /// Ends a loop that `start` made: its id is stale, and its thread ends after the callback it is in. Ignored for the

@@ -79,42 +79,43 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   // MARK: Which
 
   /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
-  package static var current: Result<Loop, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    guard ThreadState.prepare(), let thread = ThreadState.obtain() else {
-      return .failure(ThreadState.isOver ? .threadIsEnding : .noThreadKey)
+  package static var current: Loop {
+    get throws(Status) {
+      if Fork.isChild { throw .inChild }
+      guard ThreadState.prepare(), let thread = ThreadState.obtain() else {
+        throw ThreadState.isOver ? .threadIsEnding : .noThreadKey
+      }
+      // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
+      if let loop = thread.loop { return unsafe unsafeDowncast(loop, to: Loop.self) }
+      let found = MainThread.isCurrent ? try main : try make()
+      found.bind(to: thread)
+      return found
     }
-    // SAFETY: a thread's loop is a `Loop`: only `bind` sets it.
-    if let loop = thread.loop { return .success(unsafe unsafeDowncast(loop, to: Loop.self)) }
-    let found = MainThread.isCurrent ? main : make()
-    if case .success(let loop) = found { loop.bind(to: thread) }
-    return found
   }
 
   /// The main thread's loop, or the reason why there is none: forked, resource, limit.
-  package static var main: Result<Loop, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(Memory.refusal) }
-    return mainLoop.withLock { known in
-      if let loop = known { return .success(loop) }
-      let made = make()
-      if case .success(let loop) = made { known = loop }
-      return made
+  package static var main: Loop {
+    get throws(Status) {
+      if Fork.isChild { throw .inChild }
+      guard Fork.watch() else { throw Memory.refusal }
+      return try mainLoop.withLock { known throws(Status) in
+        if let loop = known { return loop }
+        let made = try make()
+        known = made
+        return made
+      }
     }
   }
 
-  static func make(isOwn: Bool = false) -> Result<Loop, Status> {
-    guard Fork.watch() else { return .failure(Memory.refusal) }
-    guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
+  static func make(isOwn: Bool = false) throws(Status) -> Loop {
+    guard Fork.watch() else { throw Memory.refusal }
+    guard let file = TimerFile.make(.monotonic) else { throw .noTimerFile }
     let loop = Loop(file, isOwn: isOwn)
-    switch table.add(loop) {
-    case .success(let id):
-      loop.id = id
-      return .success(loop)
-    case .failure(let status):
+    do { loop.id = try table.add(loop) } catch {
       loop.closeFile()
-      return .failure(status)
+      throw error
     }
+    return loop
   }
 
   // MARK: Its thread

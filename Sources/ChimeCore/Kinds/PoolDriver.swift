@@ -35,13 +35,14 @@ final class PoolDriver: QueueDriver {
     work.share(nil)
   }
 
-  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
-    guard work == nil, item.takeTurn() else { return nil }
-    let status: Status? = core.closing.hasBegun ? .queueHasEnded : core.functions.isEmpty ? .ok : nil
-    if status == .ok { ThreadState.inside(core.control) { _ in body() } }
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    guard work == nil, item.takeTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
+    let hasEnded = core.closing.hasBegun
+    let isNext = !hasEnded && core.functions.isEmpty
+    if isNext { ThreadState.inside(core.control) { _ in body() } }
     if core.isAbandoned { return .ok }
     withoutCancellation { item.endTurn() }
-    return status
+    return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
   }
 
   func runStarvingTurn() -> Bool {
@@ -62,21 +63,23 @@ final class PoolDriver: QueueDriver {
 
 extension QueueCore {
   /// A serial queue whose handlers exclude other work of the host's.
-  package static func makeSerial(_ options: QueueOptions, sharing work: PoolWork) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.inChild) }
+  package static func makeSerial(_ options: QueueOptions, sharing work: PoolWork) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
     ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
-    return make(options) { PoolDriver($0, sharing: work) }
+    return try make(options) { PoolDriver($0, sharing: work) }
   }
 
   /// A queue on Chime's own threads.
-  static func makeOnPool(_ options: QueueOptions, isConcurrent: Bool) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    let status = Pool.prepare()
-    if status != .ok { return .failure(status) }
-    let made = make(options, handOver: isConcurrent ? PoolQueue(options.qos) : nil) {
-      PoolDriver($0, options.qos, isConcurrent: isConcurrent)
+  static func makeOnPool(_ options: QueueOptions, isConcurrent: Bool) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
+    try Pool.prepare().orThrow()
+    do {
+      return try make(options, handOver: isConcurrent ? PoolQueue(options.qos) : nil) {
+        PoolDriver($0, options.qos, isConcurrent: isConcurrent)
+      }
+    } catch {
+      Pool.unprepare()
+      throw error
     }
-    if case .failure = made { Pool.unprepare() }
-    return made
   }
 }

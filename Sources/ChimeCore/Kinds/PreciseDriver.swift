@@ -101,18 +101,17 @@ import Synchronization
 
 extension QueueCore {
   /// A queue on a thread of its own.
-  package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.inChild) }
+  package static func makePrecise(_ options: QueueOptions) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
     let driver = PreciseDriver()
     let status = driver.start(options)
-    if status != .ok { return .failure(refusal(status, options.realtimePriority)) }
+    if status != .ok { throw refusal(status, options.realtimePriority) }
     var core: QueueCore?
-    let made = make(options) { made in
+    defer { driver.open(core) }
+    return try make(options) { made in
       core = made
       return driver
     }
-    driver.open(core)
-    return made
   }
 
   private static func refusal(_ status: Status, _ priority: Int32) -> Status {

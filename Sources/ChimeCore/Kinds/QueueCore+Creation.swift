@@ -4,79 +4,77 @@ import Synchronization
 /// The factories. Each gives the new queue's id, or the reason why there is none: limit, noMemory, resource,
 /// unsupported.
 extension QueueCore {
-  package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
-    makeOnPool(options, isConcurrent: false)
+  package static func makeSerial(_ options: QueueOptions) throws(Status) -> UInt64 {
+    try makeOnPool(options, isConcurrent: false)
   }
 
   /// A queue on a serial dispatch queue of Chime's own.
-  package static func makeDispatch(_ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
+  package static func makeDispatch(_ options: QueueOptions) throws(Status) -> UInt64 {
+    try make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
   }
 
-  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
-    makeOnPool(options, isConcurrent: true)
+  package static func makeConcurrent(_ options: QueueOptions) throws(Status) -> UInt64 {
+    try makeOnPool(options, isConcurrent: true)
   }
 
-  package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    if !MainThread.hasDispatch { return Loop.makeMainQueue(options) }
-    guard MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
-    return make(options) { .main() }
+  package static func makeMain(_ options: QueueOptions) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
+    if !MainThread.hasDispatch { return try Loop.makeMainQueue(options) }
+    guard MainQueue.canBeDrained else { throw .mainQueueIsElsewhere }
+    return try make(options) { .main() }
   }
 
   /// - Parameter dispatchQueue: a `dispatch_queue_t`, retained as long as the queue needs it.
   package static func makeWrapping(
     _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
-  ) -> Result<UInt64, Status> {
-    make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
+  ) throws(Status) -> UInt64 {
+    try make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
   }
 
-  package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options, isVirtual: true, runsInCalls: true) { _ in VirtualDriver() }
+  package static func makeVirtual(_ options: QueueOptions) throws(Status) -> UInt64 {
+    try make(options, isVirtual: true, runsInCalls: true) { _ in VirtualDriver() }
   }
 
   /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
   ///   libdispatch's.
-  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
+  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) throws(Status) -> UInt64 {
     let status = Fork.explainedStatusOfDispatch
     // The second question is answered when libchime is compiled, which then leaves out all that follows here.
-    guard status == .ok, chime_has_dispatch() != 0 else { return .failure(status) }
-    guard options.clock != .boottime else { return .failure(.noBootTime) }
-    guard Descriptors.prepareDispatch() else { return .failure(.resource) }
+    guard status == .ok, chime_has_dispatch() != 0 else { throw status }
+    guard options.clock != .boottime else { throw .noBootTime }
+    guard Descriptors.prepareDispatch() else { throw .resource }
     guard let context = context() else {
-      return .failure(
-        Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime"))
+      throw Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime")
     }
-    guard !context.isMain || MainQueue.prepare() else { return .failure(.resource) }
-    return make(options, handOver: context.handOver) { DispatchDriver($0, context) }
+    guard !context.isMain || MainQueue.prepare() else { throw .resource }
+    return try make(options, handOver: context.handOver) { DispatchDriver($0, context) }
   }
 
   /// A queue with a driver of the caller's kind.
   package static func make(
     _ options: QueueOptions, isVirtual: Bool = false, runsInCalls: Bool = false,
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
-  ) -> Result<UInt64, Status> {
+  ) throws(Status) -> UInt64 {
     let isWall = !isVirtual && options.clock == .wall
     if !Fork.isChild {
       ThreadEnd.lookForInterpreter()
       TraceFile.beginIfWanted()
     }
-    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).flatMap { control, id in
-      // A descriptor of the host's tells of steps, or counts sleep, itself.
-      let noticesSteps = !isVirtual && !runsInCalls && options.clock != .monotonic
-      var status = noticesSteps ? WallClock.add(id) : .ok
-      // The wheel's buckets are more than a small object.
-      if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
-      guard status == .ok else {
-        if noticesSteps { WallClock.remove(id) }
-        QueueControlBlocks.release(control, id: id)
-        return .failure(status)
-      }
-      control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
-      let core = QueueCore(id: id, control: control, options, handOver: handOver)
-      core.open(driver(core))
-      return .success(id)
+    let (control, id) = try QueueControlBlocks.acquire(limited: options.timerLimit > 0)
+    // A descriptor of the host's tells of steps, or counts sleep, itself.
+    let noticesSteps = !isVirtual && !runsInCalls && options.clock != .monotonic
+    var status = noticesSteps ? WallClock.add(id) : .ok
+    // The wheel's buckets are more than a small object.
+    if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
+    guard status == .ok else {
+      if noticesSteps { WallClock.remove(id) }
+      QueueControlBlocks.release(control, id: id)
+      throw status
     }
+    control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
+    let core = QueueCore(id: id, control: control, options, handOver: handOver)
+    core.open(driver(core))
+    return id
   }
 }
 

@@ -3,49 +3,50 @@ import Synchronization
 /// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
 /// without callbacks.
 extension QueueCore {
-  package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
+  package static func makeHost(_ options: QueueOptions) throws(Status) -> UInt64 {
     let made = options.clock == .wall ? TimerFile.makeForWall() : TimerFile.make(options.clock)
-    guard let file = made else { return .failure(.noTimerFile) }
-    let queue = make(options, runsInCalls: true) { core in
-      core.control.openHost(file)
-      return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
+    guard let file = made else { throw .noTimerFile }
+    do {
+      return try make(options, runsInCalls: true) { core in
+        core.control.openHost(file)
+        return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
+      }
+    } catch {
+      TimerFile.close(file)
+      throw error
     }
-    if case .failure = queue { TimerFile.close(file) }
-    return queue
   }
 
   /// The host-driven queue with that id; unsupported if it is of another kind.
-  static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
-    guard let core = find(id) else { return .failure(unknown(id)) }
-    guard let driver = core.driver as? HostDriver else { return .failure(isNoHost) }
-    return .success((core, driver))
+    guard let core = find(id) else { throw unknown(id) }
+    guard let driver = core.driver as? HostDriver else { throw isNoHost }
+    return (core, driver)
   }
 
   /// Runs what is due, at most `most` callbacks; or writes it down as records, and ends the ticks taken before. Gives how
   /// many were called or written down.
   package static func process(
     _ id: UInt64, most: Int, isOfRun: Bool = false, watches: Bool = false, into buffer: RecordBuffer? = nil
-  ) -> Result<Int, Status> {
+  ) throws(Status) -> Int {
     // Not by `findHost`, whose result would be retained once more.
-    guard let core = find(id) else { return .failure(unknown(id)) }
-    guard let driver = core.driver as? HostDriver else { return .failure(isNoHost) }
+    guard let core = find(id) else { throw unknown(id) }
+    guard let driver = core.driver as? HostDriver else { throw isNoHost }
     if core.givesRecords != (buffer != nil) {
-      return .failure(
-        Status.unsupported.because(
-          core.givesRecords
-            ? "queue gives records: chime_queue_take_ticks takes them"
-            : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
+      throw Status.unsupported.because(
+        core.givesRecords
+          ? "queue gives records: chime_queue_take_ticks takes them"
+          : "queue was made without CHIME_QUEUE_RECORDS, and gives no records")
     }
     var count = 0
-    let status = driver.drive(core, watches: watches) { frame in
+    try driver.drive(core, watches: watches) { frame in
       if buffer != nil { core.endOutstandingRecords(frame) }
       if core.isAbandoned { return }
       core.records.buffer = buffer
       count = core.runSlices(atMost: most, isOfRun: isOfRun, frame)
       if let written = core.records.buffer?.count { count = written }
       core.records.buffer = nil
-    }
-    return status == .ok ? .success(count) : .failure(status)
+    }.orThrow()
+    return count
   }
 
   private static var isNoHost: Status { Status.unsupported.because("queue is not host-driven") }
@@ -53,8 +54,8 @@ extension QueueCore {
   /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
   package static func takeTicks(
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
-  ) -> Result<Int, Status> {
-    unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
+  ) throws(Status) -> Int {
+    try unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
   }
 
   /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
@@ -71,21 +72,21 @@ extension QueueCore {
   }
 
   /// The descriptor that is readable while there is something to process.
-  package static func file(_ id: UInt64) -> Result<Int32, Status> {
-    findHost(id).flatMap { core, _ in
-      core.whileItLives { core.control.hostFile }.map(Result.success) ?? .failure(unknown(id))
-    }
+  package static func file(_ id: UInt64) throws(Status) -> Int32 {
+    let core = try findHost(id).core
+    guard let file = core.whileItLives({ core.control.hostFile }) else { throw unknown(id) }
+    return file
   }
 
   /// When the queue needs to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on
   /// the thread that drives the queue; elsewhere it may be too early.
-  package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
-    guard let core = find(id) else { return .failure(unknown(id)) }
+  package static func nextDeadline(_ id: UInt64) throws(Status) -> Int64 {
+    guard let core = find(id) else { throw unknown(id) }
     guard core.control.runsInCalls else {
-      return .failure(Status.unsupported.because("queue is neither host-driven nor virtual"))
+      throw Status.unsupported.because("queue is neither host-driven nor virtual")
     }
-    return core.whileItLives { core.control.wallTime(core.nextDeadline) }.map(Result.success)
-      ?? .failure(unknown(id))
+    guard let next = core.whileItLives({ core.control.wallTime(core.nextDeadline) }) else { throw unknown(id) }
+    return next
   }
 
   /// Looks, while the queue lives.
@@ -117,16 +118,15 @@ extension QueueCore {
 
   /// `nextDeadline` as a timeout for poll(2): milliseconds from now, rounded up; 0: due, or in the tick of the wheel that
   /// contains now, which may be due; -1: never.
-  package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
-    findHost(id).flatMap { core, _ in
-      let left = core.whileItLives {
-        let next = core.nextDeadline
-        return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
-      }
-      guard let left else { return .failure(unknown(id)) }
-      if left <= WheelTicks.rest(shift: core.control.shift) { return .success(0) }
-      return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
+  package static func pollTimeout(_ id: UInt64) throws(Status) -> Int32 {
+    let core = try findHost(id).core
+    let left = core.whileItLives {
+      let next = core.nextDeadline
+      return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
     }
+    guard let left else { throw unknown(id) }
+    if left <= WheelTicks.rest(shift: core.control.shift) { return 0 }
+    return left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))
   }
 }
 
@@ -136,26 +136,23 @@ extension QueueCore {
   /// to: then it returns instead.
   /// - Returns: ok, stopped, timedOut where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
   package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true) -> Status {
-    switch findHost(id) {
-    case .failure(let status): return status
-    case .success(let (core, driver)):
+    .of { () throws(Status) in
+      let (core, driver) = try findHost(id)
       if !untilStopped { driver.sleepers.add(1, ordering: .sequentiallyConsistent) }
       defer { if !untilStopped { driver.sleepers.subtract(1, ordering: .sequentiallyConsistent) } }
       var spinWait = SpinWait()
       let wasEnding = ThreadEnd.isCaught
       while true {
-        var refused = core.takeStop(driver)
-        if refused == .stopped { return .stopped }
-        if refused == nil, case .failure(let status) = process(id, most: .max, isOfRun: true, watches: !untilStopped) {
-          refused = status
-        }
-        if let status = refused {
+        do throws(Status) {
+          if try core.takeStop(driver) { return .stopped }
+          _ = try process(id, most: .max, isOfRun: true, watches: !untilStopped)
+        } catch {
           // A thread that releases a timer may be inside for a moment, with its finalizer.
-          if status == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
+          if error == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
             spinWait.pause()
             continue
           }
-          return status == .invalidHandle ? .queueHasEnded : status
+          throw error == .invalidHandle ? .queueHasEnded : error
         }
         if core.closing.hasBegun { return .queueHasEnded }
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
@@ -171,13 +168,14 @@ extension QueueCore {
     }
   }
 
-  /// Takes a stop that is pending; `nil` if there is none. Only who could process the queue now takes it: inside a
+  /// Takes a stop that is pending; false if there is none. Only who could process the queue now takes it: inside a
   /// handler, or on a thread that may not, it would be the stop of another run.
-  private func takeStop(_ driver: HostDriver) -> Status? {
-    guard control.stopIsPending(id) else { return nil }
-    if !driver.mayDrive { return driver.isBoundElsewhere }
+  private func takeStop(_ driver: HostDriver) throws(Status) -> Bool {
+    guard control.stopIsPending(id) else { return false }
+    if !driver.mayDrive { throw driver.isBoundElsewhere }
     let status = asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok }
-    return status == .ok ? nil : status
+    if status != .stopped { try status.orThrow() }
+    return status == .stopped
   }
 
   /// Makes `run` return; if none is under way, the next one returns at once. Ignored while a stop is pending.

@@ -31,23 +31,20 @@ package final class Expiring: Sendable, ProcessState {
   /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's.
   package static func make(
     _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
-  ) -> Result<UInt64, Status> {
-    guard let core = QueueCore.find(queue) else { return .failure(QueueCore.unknown(queue)) }
-    if core.givesRecords {
-      return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
-    }
+  ) throws(Status) -> UInt64 {
+    guard let core = QueueCore.find(queue) else { throw QueueCore.unknown(queue) }
+    if core.givesRecords { throw Status.unsupported.because("queue gives records, and calls no finalizers") }
     let expiring = Expiring()
-    return table.add(expiring).flatMap { id in
-      let value = OwnedContext(value, finalizer)
-      let made = LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
-      return made.map { limited in
-        expiring.state.withLock { $0.limited = limited }
-        return id
-      }.mapError { status in
-        value.disown()
-        table.remove(id)
-        return status
-      }
+    let id = try table.add(expiring)
+    let value = OwnedContext(value, finalizer)
+    do {
+      let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
+      expiring.state.withLock { $0.limited = limited }
+      return id
+    } catch {
+      value.disown()
+      table.remove(id)
+      throw error
     }
   }
 
@@ -76,14 +73,14 @@ package final class Expiring: Sendable, ProcessState {
   }
 
   /// Gives the value, which stays valid until it is yielded; `nil` if it has vanished.
-  package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
-    guard let expiring = table.find(id) else { return .failure(unknown(id)) }
-    return expiring.state.withLock { state in
-      guard let limited = state.limited else { return .failure(unknown(id)) }
-      guard let value = limited.value else { return .success(nil) }
+  package static func acquire(_ id: UInt64) throws(Status) -> Context? {
+    guard let expiring = table.find(id) else { throw unknown(id) }
+    return try expiring.state.withLock { state throws(Status) in
+      guard let limited = state.limited else { throw unknown(id) }
+      guard let value = limited.value else { return nil }
       state.holds += 1
       state.held = value
-      return .success(value.context)
+      return value.context
     }
   }
 

@@ -32,15 +32,14 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   ///     the value away. Called once, with no lock held.
   package static func make(
     _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, CoreTick)?) -> Void
-  ) -> Result<LimitedValue, Status> {
-    guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
+  ) throws(Status) -> LimitedValue {
+    guard lifetime >= 0 else { throw refusal(of: lifetime) }
     let deadline = (QueueCore.steadyNow(queue) ?? 0).saturatingAdd(lifetime)
     let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
     let isWall = QueueControlBlocks.find(queue)?.isWall == true
-    return Receiver(limited).makeTimer(on: queue, schedule(deadline, lifetime, isWall)).map { timer in
-      limited.state.withLock { $0.timer = timer }
-      return limited
-    }
+    let timer = try Receiver(limited).makeTimer(on: queue, schedule(deadline, lifetime, isWall))
+    limited.state.withLock { $0.timer = timer }
+    return limited
   }
 
   private init(_ queue: UInt64, _ state: sending State) {
@@ -117,7 +116,7 @@ class TickReceiver {
   func ticked(_ tick: CoreTick) {}
 
   /// Makes a timer that tells this, and starts it. Gives its id.
-  final func makeTimer(on queue: UInt64, _ schedule: Schedule) -> Result<UInt64, Status> {
+  final func makeTimer(on queue: UInt64, _ schedule: Schedule) throws(Status) -> UInt64 {
     let handler = unsafe TickFunction { tick, context in
       // SAFETY: the core's tick; and the reference that the timer's context is.
       if let context = unsafe context {
@@ -129,8 +128,8 @@ class TickReceiver {
     var id: UInt64 = 0
     let options = TimerOptions(handler: handler, context: context, flags: .ownsContext)
     let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
-    if !status.isFailure { return .success(id) }
+    if !status.isFailure { return id }
     context.releaseObject()
-    return .failure(status)
+    throw status
   }
 }

@@ -46,13 +46,13 @@ extension WeakTimerCore {
     var status = Status.invalidHandle
     // Another call, which was refused its timer, may drop the queue that it has made.
     while status == .invalidHandle, !loop.hasEnded {
-      switch loop.weakTimerQueue(in: modes) {
-      case .success(let queue):
+      do throws(Status) {
+        let queue = try loop.weakTimerQueue(in: modes)
         status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
         if status.isFailure, queue.isNew { loop.dropWeakTimerQueue(queue.id) }
-      case .failure(let refused):
+      } catch {
         unsafe context.release()
-        return refused
+        return error
       }
     }
     if status.isFailure { unsafe context.release() }

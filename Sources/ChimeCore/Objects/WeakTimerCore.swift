@@ -91,10 +91,10 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     return false
   }
 
-  /// targetGone, if it is a target of the C interface that has gone.
-  package var targetStatus: Status? {
+  /// The answer where it is invalid: targetGone, if it has a target of the C interface that has gone.
+  package var isInvalid: Status {
     if case .target(let id) = subject, !TimerTarget.isAlive(id) { return TimerTarget.gone(id) }
-    return nil
+    return .ignored
   }
 
   /// Ends the timer for good and releases its action; if the action is running, after that.

@@ -101,19 +101,19 @@ package enum Text {
 
   /// Calls `body` with a copy, `nil` when there is no memory, and its length.
   /// - Parameter text: ends with a 0.
-  package static func withCopy<Result>(
-    of text: UnsafePointer<CChar>, _ body: (UnsafePointer<CChar>?, Int) -> Result
-  ) -> Result {
+  package static func withCopy<Result, Failure: Error>(
+    of text: UnsafePointer<CChar>, _ body: (UnsafePointer<CChar>?, Int) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     // Short ones need no memory.
     let short = 256
     let count = unsafe strlen(text)
     if count < short {
-      return unsafe withUnsafeTemporaryAllocation(byteCount: short, alignment: 1) { room in
-        unsafe body(room.baseAddress.map { unsafe UnsafePointer(copy(text, count, to: $0)) }, count)
+      return try unsafe withUnsafeTemporaryAllocation(byteCount: short, alignment: 1) { room throws(Failure) in
+        try unsafe body(room.baseAddress.map { unsafe UnsafePointer(copy(text, count, to: $0)) }, count)
       }
     }
     let memory = unsafe malloc(count + 1)
     defer { unsafe free(memory) }
-    return unsafe body(memory.map { unsafe UnsafePointer(copy(text, count, to: $0)) }, count)
+    return try unsafe body(memory.map { unsafe UnsafePointer(copy(text, count, to: $0)) }, count)
   }
 }

@@ -139,10 +139,10 @@ package final class PoolWork: Sendable {
   deinit { item.close() }
 
   /// A new one, or why there is none: resource, noMemory, forked.
-  package static func make(_ qos: QualityOfService) -> Result<PoolWork, Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    let status = Pool.prepare()
-    return status == .ok ? .success(PoolWork(qos)) : .failure(status)
+  package static func make(_ qos: QualityOfService) throws(Status) -> PoolWork {
+    if Fork.isChild { throw .inChild }
+    try Pool.prepare().orThrow()
+    return PoolWork(qos)
   }
 
   /// Runs a job in a turn, later, in the order of the calls.

@@ -188,6 +188,6 @@ extension QueueCore {
     guard core.driver.takesSync else {
       return Status.unsupported.because("queue has no thread: use chime_queue_async, or a call that drives it")
     }
-    return core.driver.runInTurn(core, timeout: timeout, body) ?? SyncCall.wait(core, timeout: timeout, body)
+    return core.driver.runInTurn(core, timeout: timeout, body)
   }
 }

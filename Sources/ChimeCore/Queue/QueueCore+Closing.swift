@@ -14,9 +14,8 @@ extension QueueCore {
   /// ended.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
-    switch beginShutdown(id) {
-    case .failure(let status): return status
-    case .success(let core):
+    .of { () throws(Status) in
+      let core = try beginShutdown(id)
       if ThreadState.frames.holds(core.control) { return core.control.callerIsInside(core.id) }
       return core.waitForEnd(timeout: timeout)
     }
@@ -24,11 +23,12 @@ extension QueueCore {
 
   /// Releases, and runs the last callbacks if the caller is where they belong: `shutdown` without waiting. Gives what
   /// there is to wait for.
-  package static func beginShutdown(_ id: UInt64) -> Result<QueueCore, Status> {
-    guard let (core, _) = beginClosing(id) else { return .failure(endedOrUnknown(id)) }
-    if core.isAbandoned { return .failure(.inChild) }
+  package static func beginShutdown(_ id: UInt64) throws(Status) -> QueueCore {
+    guard let (core, _) = beginClosing(id) else { throw endedOrUnknown(id) }
+    if core.isAbandoned { throw .inChild }
     if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { core.closeHere() }
-    return core.isAbandoned ? .failure(.inChild) : .success(core)
+    if core.isAbandoned { throw .inChild }
+    return core
   }
 
   /// Whether no callback of it runs or will run.

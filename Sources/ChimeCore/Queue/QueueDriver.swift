@@ -32,9 +32,9 @@ package protocol QueueDriver: AnyObject, Sendable {
 
   // MARK: A waiting thread may run the queue itself
 
-  /// Runs a function on the calling thread, in mutual exclusion with the passes, where that is faster than to wait for a
-  /// pass; `nil`, and it has not run, where it is not.
-  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status?
+  /// Runs a function in mutual exclusion with the passes, on the calling thread where that is faster than to wait for a
+  /// pass. Waits for a handler.
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
   /// Gives the queue its turn on the calling thread, which waits for it, where no thread may ever do so; false if it did
   /// not.
   func runStarvingTurn() -> Bool
@@ -59,7 +59,9 @@ package protocol QueueDriver: AnyObject, Sendable {
 }
 
 extension QueueDriver {
-  package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? { nil }
+  package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    SyncCall.wait(core, timeout: timeout, body)
+  }
   package func runStarvingTurn() -> Bool { false }
   package var takesSync: Bool { true }
   package var isOnQueue: Bool { false }

@@ -34,51 +34,53 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Makes a target with one user's reference: forked, limit when the ids are used up, noMemory.
   package static func make(
     _ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false
-  ) -> Result<UInt64, Status> {
-    table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
+  ) throws(Status) -> UInt64 {
+    try table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
   }
 
   /// The target for a timer: targetGone if it is gone, invalidHandle if the id was never a target's. `name` is the argument.
-  static func find(_ id: UInt64, _ name: StaticString = "options.target") -> Result<TimerTarget, Status> {
-    if let target = table.find(id) { return .success(target) }
-    return .failure(table.hasNamed(id) ? gone(id) : Status.unknown(id, .target, name))
+  static func find(_ id: UInt64, _ name: StaticString = "options.target") throws(Status) -> TimerTarget {
+    if let target = table.find(id) { return target }
+    throw table.hasNamed(id) ? gone(id) : Status.unknown(id, .target, name)
   }
 
   /// Adds a user's reference and gives the object: invalidHandle if the last reference is gone, limit after 2^32.
-  package static func retain(_ id: UInt64) -> Result<Context, Status> {
-    guard let target = table.find(id) else { return .failure(unknown(id)) }
-    return target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference }.map { _ in target.object }
-      .mapError { $0 == .invalidHandle ? unknown(id) : $0 }
+  package static func retain(_ id: UInt64) throws(Status) -> Context {
+    guard let target = table.find(id) else { throw unknown(id) }
+    do { _ = try target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference } } catch {
+      throw error == .invalidHandle ? unknown(id) : error
+    }
+    return target.object
   }
 
   /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
   /// by the callback that still has the object.
   package static func release(_ id: UInt64) -> Status {
     guard let target = table.find(id) else { return unknown(id) }
-    switch target.change({ $0 - oneReference }) {
-    case .failure(let status): return status == .invalidHandle ? unknown(id) : status
-    case .success(let left):
-      if left < oneReference {
-        table.remove(id)
-        if !target.endTimers() { return .inChild }
-        target.release()
-      }
-      return .ok
+    let left: UInt64
+    do { left = try target.change { $0 - oneReference } } catch {
+      return error == .invalidHandle ? unknown(id) : error
     }
+    if left < oneReference {
+      table.remove(id)
+      if !target.endTimers() { return .inChild }
+      target.release()
+    }
+    return .ok
   }
 
   /// Changes the counts unless the target is gone, and gives the new counts. `body` gives `nil` if a count would
   /// overflow.
   @inline(__always)
-  private func change(_ body: (UInt64) -> UInt64?) -> Result<UInt64, Status> {
+  private func change(_ body: (UInt64) -> UInt64?) throws(Status) -> UInt64 {
     var current = counts.load(ordering: .relaxed)
     while true {
-      if current < TimerTarget.oneReference { return .failure(.invalidHandle) }  // which the caller explains
+      if current < TimerTarget.oneReference { throw .invalidHandle }  // which the caller explains
       guard let new = body(current) else {
-        return .failure(Status.limit.because("target has as many references as can be counted"))
+        throw Status.limit.because("target has as many references as can be counted")
       }
       let result = counts.compareExchange(expected: current, desired: new, ordering: .sequentiallyConsistent)
-      if result.exchanged { return .success(new) }
+      if result.exchanged { return new }
       current = result.original
     }
   }
@@ -94,10 +96,7 @@ package final class TimerTarget: Sendable, ProcessState {
   /// The status of the id in an argument `target`: ok while the target lives; targetGone; invalidHandle if there never was
   /// one.
   package static func status(of id: UInt64) -> Status {
-    switch find(id, "target") {
-    case .success(let target): target.isGone ? gone(id) : .ok
-    case .failure(let status): status
-    }
+    .of { () throws(Status) in try find(id, "target").isGone ? gone(id) : .ok }
   }
 
   /// Whether the target lives. For queries: it leaves no sentence.
@@ -117,8 +116,7 @@ package final class TimerTarget: Sendable, ProcessState {
 
   /// Keeps the object alive until `release`; false if it has gone.
   func retain() -> Bool {
-    if case .success = change({ $0 + 1 }) { return true }
-    return false
+    (try? change { $0 + 1 }) != nil
   }
 
   /// Undoes one `retain`; the last calls the destructor.

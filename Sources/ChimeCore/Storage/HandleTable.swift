@@ -33,10 +33,10 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   }
 
   /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
-  package func add(_ object: Object) -> Result<UInt64, Status> {
-    guard isUsable else { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(Memory.refusal) }
-    return table.withLock { table in
+  package func add(_ object: Object) throws(Status) -> UInt64 {
+    guard isUsable else { throw .inChild }
+    guard Fork.watch() else { throw Memory.refusal }
+    return try table.withLock { table throws(Status) in
       let index: Int
       if table.firstFree != 0 {
         index = Int(table.firstFree) - 1
@@ -45,13 +45,13 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
       } else {
         index = table.entries.count
         guard table.first + index <= Handle.indexMask else {
-          return .failure(Status.limit.because("all ids of its kind are used up"))
+          throw Status.limit.because("all ids of its kind are used up")
         }
-        guard table.entries.reserve() else { return .failure(Memory.refusal) }
+        guard table.entries.reserve() else { throw Memory.refusal }
         made.store(table.first + index + 1, ordering: .relaxed)
         table.entries.append((object, 1, 0))
       }
-      return .success(Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version))
+      return Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version)
     }
   }
 

@@ -5,9 +5,9 @@ import Synchronization
 extension QueueControlBlock {
   /// A free slot, for the caller only.
   @inline(__always)
-  func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, Status> {
-    if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
-    return takeSlotSlow(thread)
+  func takeSlot(_ thread: ThreadState) throws(Status) -> TimerSlot {
+    if let index = thread.cache(of: self)?.pop() { return Slab.slot(index) }
+    return try takeSlotSlow(thread)
   }
 
   /// Takes back a slot whose word is free already. The slot's next timer has the next version. The context is forgotten:
@@ -43,20 +43,20 @@ extension QueueControlBlock {
     return true
   }
 
-  private func takeSlotSlow(_ thread: ThreadState) -> Result<TimerSlot, Status> {
+  private func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
     // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
     // locked at once.
     let cache = isLimited ? nil : thread.claimCache(for: self)
-    return unsafe storage.pointee.slots.withLock { store in
+    return try unsafe storage.pointee.slots.withLock { store throws(Status) in
       if cache == nil, store.live &- store.released >= store.limit {
-        return .failure(Status.limit.because("queue has as many timers as its timer_limit admits"))
+        throw Status.limit.because("queue has as many timers as its timer_limit admits")
       }
-      guard let index = take(&store) else { return .failure(Memory.refusal) }
+      guard let index = take(&store) else { throw Memory.refusal }
       store.live &+= 1
       if let cache {
         while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) }
       }
-      return .success(Slab.slot(index))
+      return Slab.slot(index)
     }
   }
 

@@ -71,40 +71,41 @@ package enum QueueControlBlocks: ProcessState {
   }
 
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
-  static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
-    if Fork.isChild { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(Memory.refusal) }
-    guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }
-    let acquired = acquireOne(limited: limited)
-    if case .failure = acquired { Memory.queueHasEnded() }
-    return acquired
+  static func acquire(limited: Bool) throws(Status) -> (control: QueueControlBlock, id: UInt64) {
+    if Fork.isChild { throw .inChild }
+    guard Fork.watch() else { throw Memory.refusal }
+    guard Memory.promiseToQueue() else { throw Memory.refusal }
+    do { return try acquireOne(limited: limited) } catch {
+      Memory.queueHasEnded()
+      throw error
+    }
   }
 
-  private static func acquireOne(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
-    state.withLock { state in
-      guard prepare() else { return .failure(Memory.refusal) }
-      guard ThreadState.prepare() else { return .failure(.noThreadKey) }
+  private static func acquireOne(limited: Bool) throws(Status) -> (control: QueueControlBlock, id: UInt64) {
+    try state.withLock { state throws(Status) in
+      guard prepare() else { throw Memory.refusal }
+      guard ThreadState.prepare() else { throw .noThreadKey }
       for isLarge in [false, true] {
         let shelf = shelf(isLimited: limited, isLarge: isLarge)
         let index = state.free[shelf]
         if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
           let control = unsafe QueueControlBlock(memory)
           state.free[shelf] = control.free.next
-          return .success((control, Handle.id(.queue, index: index, version: control.free.version)))
+          return (control, Handle.id(.queue, index: index, version: control.free.version))
         }
       }
       let index = state.made
       guard let entry = unsafe entry(index) else {
-        return .failure(Status.limit.because("%n queues exist already", Int64(maximum - 1)))
+        throw Status.limit.because("%n queues exist already", Int64(maximum - 1))
       }
       var memory: UnsafeMutableRawPointer?
       guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
         let memory = unsafe memory
-      else { return .failure(Memory.refusal) }
+      else { throw Memory.refusal }
       guard let pages = WheelPageRegion.first() else {
         let status = Memory.refusal
         unsafe free(memory)
-        return .failure(status)
+        throw status
       }
       let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
       unsafe typed.initialize(
@@ -113,7 +114,7 @@ package enum QueueControlBlocks: ProcessState {
       unsafe latest.store(memory, ordering: .relaxed)
       unsafe entry.pointee.store(memory, ordering: .releasing)
       state.made += 1
-      return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))
+      return unsafe (QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1))
     }
   }
 

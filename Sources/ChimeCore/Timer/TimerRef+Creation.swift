@@ -48,23 +48,30 @@ internal import CPlatform
 }
 
 extension TimerRef {
+  /// What has come of the short form of a call. (Not thrown: that took eight instructions of 296.)
+  package enum ShortForm {
+    case done(Status)
+    /// Nothing has been done: the long form is needed.
+    case needsMore
+  }
+
   /// The short form of `create`, for a one-shot with a handler, a context, perhaps a leeway, and nothing else, as most
-  /// are. `nil`, with nothing done, if the queue or the thread needs more than that.
+  /// are, unless the queue or the thread needs more than that.
   ///
   /// - Parameters:
   ///   - ownsContext: see `Flags.ownsContext`.
-  ///   - first: deadline, or a delay; one below 0 gives `nil`.
+  ///   - first: deadline, or a delay; one below 0 needs more.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
   @inline(__always)
   package static func createFast(
     on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, ownsContext: Bool = false,
     first: Int64, firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
-  ) -> Status? {
+  ) -> ShortForm {
     guard let control = QueueControlBlocks.find(queue), control.createsFast, let thread = ThreadState.existing,
       let cache = thread.cache(of: control), cache.hasEnough, firstIsDeadline || first >= 0
-    else { return nil }
+    else { return .needsMore }
     let deadline = firstIsDeadline ? first : control.deadline(after: first)
-    guard let index = cache.takeOldest() else { return nil }
+    guard let index = cache.takeOldest() else { return .needsMore }
     let slot = Slab.slot(index)
     slot.handler = handler
     slot.context = context
@@ -86,9 +93,9 @@ extension TimerRef {
     guard
       selfRelease ? slot.publish(.running, on: control, of: queue) : slot.publishFast(.running, on: control, of: queue)
     else {
-      return unsafe timer.publishSlow(deadline, control, queue, out, before)
+      return unsafe .done(timer.publishSlow(deadline, control, queue, out, before))
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok
+    return .done(deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok)
   }
 
   @inline(never)
@@ -130,17 +137,12 @@ extension TimerRef {
       return ThreadState.withStateForNow { _ in unsafe create(on: queue, options, schedule, out: out) }
     }
     let slot: TimerSlot
-    switch control.takeSlot(thread) {
-    case .success(let taken): slot = taken
-    case .failure(let status): return status
-    }
+    do { slot = try control.takeSlot(thread) } catch { return error }
     var target: TimerTarget?
     if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
-      switch fillSideRecord(of: slot, options, activated: schedule != nil) {
-      case .success(let found): target = found
-      case .failure(let status):
+      do { target = try fillSideRecord(of: slot, options, activated: schedule != nil) } catch {
         control.free(slot, thread)
-        return status
+        return error
       }
     }
     slot.handler = options.handler
@@ -209,26 +211,20 @@ extension TimerRef {
   @inline(never)
   private static func fillSideRecord(
     of slot: TimerSlot, _ options: TimerOptions, activated: Bool
-  ) -> Result<TimerTarget?, Status> {
-    var target: TimerTarget?
-    if options.target != 0 {
-      switch TimerTarget.find(options.target) {
-      case .success(let found): target = found
-      case .failure(let status): return .failure(status)
-      }
-    }
-    guard let sideRecord = slot.makeSideRecord() else { return .failure(Memory.refusal) }
+  ) throws(Status) -> TimerTarget? {
+    let target = options.target == 0 ? nil : try TimerTarget.find(options.target)
+    guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
       unsafe label = unsafe Labels.copy(text)
       if unsafe label == nil {
         slot.endSideRecord()
-        return .failure(Memory.refusal)
+        throw Memory.refusal
       }
       if let copy = unsafe label, unsafe !TextWriter.isUTF8(copy) {
         unsafe Labels.free(copy)
         slot.endSideRecord()
-        return .failure(Status.invalidArgument.because("%s is not UTF-8", of: "options.label"))
+        throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
       }
     }
     sideRecord.targetID = options.target
@@ -240,6 +236,6 @@ extension TimerRef {
     unsafe sideRecord.writerFields.target = target.map { unsafe Unmanaged.passRetained($0) }
     target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
-    return .success(target)
+    return target
   }
 }

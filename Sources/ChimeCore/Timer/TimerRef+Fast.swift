@@ -106,11 +106,11 @@ extension TimerRef {
   package typealias OneShotSchedule = (first: Int64, firstIsDeadline: Bool, leeway: CompactDuration)
 
   /// `restart` and `reschedule`, which are the same for a running timer: this does them for one with no side record and
-  /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
+  /// no callback under way. False, and nothing is changed, for any other timer, or a delay below 0.
   /// - Parameter schedule: `nil` keeps the present one.
   @inline(never)
-  package static func restartFast(_ id: UInt64, _ schedule: OneShotSchedule?) -> Status? {
-    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
+  package static func restartFast(_ id: UInt64, _ schedule: OneShotSchedule?) -> Bool {
+    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return false }
     return restartFast(id, without: .hasSideRecord) { slot, control in
       if let schedule {
         slot.versionAndFlags =
@@ -124,11 +124,11 @@ extension TimerRef {
     }
   }
 
-  /// `restart(after:)` for a running one-shot with no side record and no callback under way. `nil`, and nothing is
+  /// `restart(after:)` for a running one-shot with no side record and no callback under way. False, and nothing is
   /// changed, for any other timer.
   /// - Parameter delay: 0 or more.
   @inline(never)
-  package static func restartFast(_ id: UInt64, after delay: Int64) -> Status? {
+  package static func restartFast(_ id: UInt64, after delay: Int64) -> Bool {
     restartFast(id, without: [.hasSideRecord, .repeating]) { slot, control in
       slot.versionAndFlags &= ~CellFlags.firstIsDeadline.rawValue
       slot.period = delay
@@ -138,7 +138,7 @@ extension TimerRef {
 
   /// `restart(until:)`, in the same frequent case.
   @inline(never)
-  package static func restartFast(_ id: UInt64, until deadline: Int64) -> Status? {
+  package static func restartFast(_ id: UInt64, until deadline: Int64) -> Bool {
     restartFast(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
       slot.versionAndFlags |= CellFlags.firstIsDeadline.rawValue
       slot.period = deadline
@@ -146,20 +146,20 @@ extension TimerRef {
     }
   }
 
-  /// Rearms a running timer that has none of the flags, and no callback under way. `nil`, and nothing is changed, for
+  /// Rearms a running timer that has none of the flags, and no callback under way. False, and nothing is changed, for
   /// any other timer.
   /// - Parameter due: changes the schedule, as the timer's writer, and says when the timer is due by it.
   @inline(__always)
   private static func restartFast(
     _ id: UInt64, without flags: CellFlags, due: (TimerSlot, QueueControlBlock) -> Int64
-  ) -> Status? {
+  ) -> Bool {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.createsFast, !Trace.isOn,
       let thread = ThreadState.existing
-    else { return nil }
+    else { return false }
     Slab.prefetchPosition(of: slot)
     let word = slot.word
     guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags), slot.beginWriting(word) else {
-      return nil
+      return false
     }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.
@@ -167,6 +167,6 @@ extension TimerRef {
     let new = slot.store(due: due, word.withNextGeneration)
     slot.activationSequence = control.nextActivationSequence(thread)
     TimerRef(slot: slot, version: slot.version).endWriting(new, due: due, on: control)
-    return .ok
+    return true
   }
 }

@@ -1,5 +1,8 @@
-/// What a call of the core answers: the numbers of `chime_status` in `chime.h`, so that the C interface passes them on
+/// What a call of the core returns: the numbers of `chime_status` in `chime.h`, so that the C interface passes them on
 /// as they are. Negative is failure, and then nothing has changed.
+///
+/// A call that has nothing to give returns its status. One that gives a value throws the status instead of the value.
+/// There is no third way.
 @frozen package struct Status: RawRepresentable, Equatable, Error {
   package let rawValue: Int32
 
@@ -7,6 +10,16 @@
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
   @inlinable @inline(__always) package var isFailure: Bool { rawValue < 0 }
+
+  /// What the body returns or throws.
+  @inline(__always)
+  package static func of(_ body: () throws(Status) -> Status) -> Status {
+    do { return try body() } catch { return error }
+  }
+
+  /// Throws it, unless it is `ok`.
+  @inline(__always)
+  package func orThrow() throws(Status) { if self != .ok { throw self } }
 
   @inlinable package static var ok: Status { Status(rawValue: 0) }
   @inlinable package static var ignored: Status { Status(rawValue: 1) }

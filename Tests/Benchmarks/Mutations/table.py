@@ -233,7 +233,7 @@ mutation("turn-version", "10, 12", "decide", "the slot's version is not compared
          (DELIVERY, "    let isTurn = «BROKEN || »kind == .due || slot.turnVersion == timer.version\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "        if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
+         (TARGET, "      if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let isHeld = «!BROKEN && »target?.retain() == true\n"
@@ -318,7 +318,7 @@ mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names 
                                        "      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n"
                                        "     » return unknown()«\n   » }"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-name", "1", "TimerTarget.status", "the sentence names another argument",
-         (TARGET, "switch «BROKEN ? find(id) : »find(id, \"target\") {"), C("numbers_that_are_no_ids_name_nothing"))
+         (TARGET, "try find(id, «BROKEN ? \"options.target\" : »\"target\").isGone"), C("numbers_that_are_no_ids_name_nothing"))
 mutation("argument-real-time", "1", "QueueCore.jump", "the time of any queue can be moved",
          ("Kinds/VirtualDriver.swift", "guard «BROKEN || »core.control.isVirtual else"),
          C("each_function_tells_which_queues_it_is_not_for"))
@@ -463,8 +463,7 @@ mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
          [("Kinds/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
-          ("Kinds/Loop+Queues.swift", "if «!BROKEN, »hasEnded, case .success(let id) = made {\n"
-                                        "      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)")],
+          ("Kinds/Loop+Queues.swift", "if «!BROKEN, »hasEnded {\n      _ = QueueCore.release(made)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 19 ------------------------------------------------------------------------------------------------------
@@ -477,11 +476,11 @@ mutation("refused-and-done", "19", "Memory.promised", "a call that is refused ha
           "      return why\n    }\n"), F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.free(slot, thread)\n"
-                    "«        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n»        return status\n"),
+                    "«        if BROKEN, error == .noMemory { options.finalizer?(options.context) }\n»        return error\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
          (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.free(slot, thread)\n"
-                    "        return status\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
+                    "        return error\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
          (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else {«\n        if BROKEN {\n"
                    "          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n"
@@ -634,7 +633,7 @@ mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has it
          W("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
-         ("Kinds/PoolDriver.swift", "core.functions.isEmpty« || BROKEN» ? .ok : nil"), I("sync behind its thread's function"))
+         ("Kinds/PoolDriver.swift", "!hasEnded && «(BROKEN || »core.functions.isEmpty«)»"), I("sync behind its thread's function"))
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
          [("Queue/QueueCore+Pass.swift", "«BROKEN || »word.isRunning || word.state == .cancelled || !word.isLive {"),

@@ -35,7 +35,7 @@ import Testing
     struct Structure { var size: UInt32 = 0, flags: UInt32 = 7, first = 1, grown = 2 }
     func passed(_ words: [Int]) -> Structure? {
       words.withUnsafeBytes {
-        Arguments.structure($0.assumingMemoryBound(to: Structure.self).baseAddress!, "size", first: 16)
+        try? Arguments.structure($0.assumingMemoryBound(to: Structure.self).baseAddress!, "size", first: 16)
       }
     }
     func received(_ size: Int, beyond: Int = -1) -> (Status, [Int]) {

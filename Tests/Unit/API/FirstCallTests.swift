@@ -16,16 +16,16 @@ import Testing
       switch self {
       case .serial: _ = try TimerQueue()
       case .serialOnTheWallClock: _ = try TimerQueue(clock: .wall)
-      case .concurrentOnTheWallClock: _ = QueueCore.makeConcurrent(QueueOptions(clock: .wall))
+      case .concurrentOnTheWallClock: _ = try? QueueCore.makeConcurrent(QueueOptions(clock: .wall))
       case .host: _ = try HostTimerQueue()
       case .hostOnTheWallClock: _ = try HostTimerQueue(clock: .wall)
       case .preciseOnTheWallClock: _ = try PreciseTimerQueue(clock: .wall)
       case .virtual: _ = try VirtualTimerQueue()
-      case .main: _ = QueueCore.makeMain(QueueOptions(clock: .wall))
-      case .dispatch: _ = QueueCore.makeDispatch(QueueOptions(clock: .wall))
+      case .main: _ = try? QueueCore.makeMain(QueueOptions(clock: .wall))
+      case .dispatch: _ = try? QueueCore.makeDispatch(QueueOptions(clock: .wall))
       case .runLoop: _ = try TimerQueue(runLoop: .current)
       case .weakTimer: try WeakTimer(timeInterval: 1, repeats: false) { _ in }.invalidate()
-      case .ownLoop: _ = Loop.start(label: "")
+      case .ownLoop: _ = try? Loop.start(label: "")
       case .actor: _ = try SerialTimerQueue(clock: .wall)
       }
     }

@@ -8,7 +8,7 @@ extension QueueCore {
     var options = QueueOptions()
     options.timerLimit = timerLimit
     options.honoursLeeway = honoursLeeway
-    let id = try makeVirtual(options).get()
+    let id = try makeVirtual(options)
     guard let core = find(id) else { throw Status.invalidHandle }
     return core
   }

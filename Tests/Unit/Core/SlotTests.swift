@@ -51,8 +51,8 @@ import Testing
     for round in 0..<600 {
       var options = QueueOptions()
       options.timerLimit = round % 2 == 0 ? 0 : 5
-      let made = round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
-      let core = try #require(QueueCore.find(made.get()))
+      let made = try round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
+      let core = try #require(QueueCore.find(made))
       controls.insert(core.control.index)
       for _ in 0..<5 { _ = try core.makeTimer() }
       if options.timerLimit > 0 { #expect(throws: Status.limit) { try core.makeTimer() } }

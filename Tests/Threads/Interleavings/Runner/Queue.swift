@@ -31,17 +31,16 @@ final class Queue {
     options.start = Scheduler.start
     options.givesRecords = kind == .records
     options.timerLimit = limit
-    if kind == .loop { loop = Loop.table.find(try! Loop.start(label: "").get()) }
-    let made: Result<UInt64, Status> =
+    if kind == .loop { loop = Loop.table.find(try! Loop.start(label: "")) }
+    id =
       switch kind {
-      case .virtual: QueueCore.makeVirtual(options)
-      case .host, .records: QueueCore.makeHost(options)
-      case .precise: QueueCore.makePrecise(options)
-      case .serial: QueueCore.makeSerial(options)
-      case .concurrent: QueueCore.makeConcurrent(options)
-      case .loop: loop!.makeQueue(in: LoopModes([.default]), options)
+      case .virtual: try! QueueCore.makeVirtual(options)
+      case .host, .records: try! QueueCore.makeHost(options)
+      case .precise: try! QueueCore.makePrecise(options)
+      case .serial: try! QueueCore.makeSerial(options)
+      case .concurrent: try! QueueCore.makeConcurrent(options)
+      case .loop: try! loop!.makeQueue(in: LoopModes([.default]), options)
       }
-    id = try! made.get()
     core = QueueCore.find(id)!
     if isWall {
       // As `prepare` does it; nobody knows the queue yet.
@@ -74,9 +73,9 @@ final class Queue {
       switch kind {
       case .virtual: status = QueueCore.advance(id, to: time ?? core.control.virtualNow)
       case .host:
-        switch QueueCore.process(id, most: .max) {
-        case .success: status = .ok
-        case .failure(let failure): status = failure
+        status = .of { () throws(Status) in
+          _ = try QueueCore.process(id, most: .max)
+          return .ok
         }
       case .records: status = takeTicks()
       case .precise, .serial, .concurrent, .loop: return .ok
@@ -93,10 +92,9 @@ final class Queue {
     defer { isTaking = false }
     let records = UnsafeMutablePointer<CoreTick>.allocate(capacity: 4)
     defer { records.deallocate() }
-    while true {
-      switch QueueCore.takeTicks(id, records, stride: MemoryLayout<CoreTick>.size, capacity: 4) {
-      case .failure(let failure): return failure
-      case .success(let count):
+    return .of { () throws(Status) in
+      while true {
+        let count = try QueueCore.takeTicks(id, records, stride: MemoryLayout<CoreTick>.size, capacity: 4)
         for i in 0..<count { TimerLog.of(records[i].context).recorded(records[i]) }
         if count < 4 { return .ok }
       }
@@ -132,7 +130,7 @@ final class Queue {
     let waiting = running.map { log in (log: log, due: log.ref?.nextDeadline ?? .max, before: log.ticks) }
       .filter { $0.due != .max }
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
-    if kind == .host || kind == .records, case .success(let next) = QueueCore.nextDeadline(id) {
+    if kind == .host || kind == .records, let next = try? QueueCore.nextDeadline(id) {
       // Rounded up to a tick of the wheel, moved within the leeway that a scenario gives, and perhaps held back for a writer.
       let late = 200_000 + (core.batch.heldBack == .max ? 0 : Tunables.writer)
       world.expect(
@@ -144,7 +142,7 @@ final class Queue {
     case .host, .records:
       let end = max(last, world.scheduler.clock) + 10_000
       while world.scheduler.clock <= end {
-        guard case .success(let file) = QueueCore.file(id) else {
+        guard let file = try? QueueCore.file(id) else {
           return world.expect(false, "the queue has no descriptor")
         }
         let isReadable = world.scheduler.poll(file, until: max(last, world.scheduler.clock) + 10_000_000)

@@ -108,7 +108,7 @@ extension Scenario {
     }
 
   static func makeTarget(_ counted: Counted) -> UInt64 {
-    try! TimerTarget.make(counted.context, Counted.end).get()
+    try! TimerTarget.make(counted.context, Counted.end)
   }
 
   /// Two deadlines' time, on whatever thread the queue's callbacks run.

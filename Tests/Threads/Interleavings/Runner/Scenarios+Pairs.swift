@@ -37,7 +37,8 @@ extension Scenario {
       starting("activate") { $0.activate(Schedule(first: millisecond)) },
       starting("restart") { $0.restart(Schedule(first: millisecond / 2)) },
       starting("restart after") {
-        TimerRef.restartFast($0.id, after: millisecond / 2) ?? $0.restart(first: millisecond / 2, isDeadline: false)
+        TimerRef.restartFast($0.id, after: millisecond / 2)
+          ? .ok : $0.restart(first: millisecond / 2, isDeadline: false)
       },
       starting("resume") { $0.resume() },
       starting("reschedule") { $0.reschedule(Schedule(first: 2 * millisecond, interval: millisecond)) },
@@ -47,7 +48,7 @@ extension Scenario {
       Call("info") { _, _, timer in timer.ref?.snapshot?.state },
       Call("generation") { _, _, timer in timer.ref?.generation },
       Call("next_deadline of the timer") { _, _, timer in timer.ref?.nextDeadline },
-      Call("next_deadline of the queue") { _, queue, _ in QueueCore.nextDeadline(queue.id) },
+      Call("next_deadline of the queue") { _, queue, _ in try? QueueCore.nextDeadline(queue.id) },
       Call("create") { world, queue, _ in world.log(queue).create(millisecond) },
       Call("drive") { world, queue, _ in queue.drive(world.scheduler.clock + millisecond) },
       Call("release of the queue") { _, queue, timer in timer.stopping { QueueCore.release(queue.id) } },

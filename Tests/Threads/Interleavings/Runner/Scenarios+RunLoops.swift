@@ -8,8 +8,8 @@ extension Scenario {
         world.scheduler.latest = Scheduler.start + second
         var loop: Loop?
         world.thread("runner") {
-          loop = try? Loop.current.get()
-          let queue = try! loop!.makeQueue(in: LoopModes([.default]), QueueOptions()).get()
+          loop = try? Loop.current
+          let queue = try! loop!.makeQueue(in: LoopModes([.default]), QueueOptions())
           var timer: UInt64 = 0
           let handler = TickFunction { _, _ in Scheduler.shared.step("in the callback", "", 0) }
           _ = TimerRef.create(
@@ -29,10 +29,10 @@ extension Scenario {
       }
     } + [
       Scenario("a queue made beside the end of its run loop", preemptions: 2) { world in
-        guard let id = try? Loop.start(label: "").get(), let loop = Loop.table.find(id) else { return }
+        guard let id = try? Loop.start(label: ""), let loop = Loop.table.find(id) else { return }
         var made: UInt64?
         world.thread("maker") {
-          made = try? world.call("make") { loop.makeQueue(in: LoopModes([.default, .common]), QueueOptions()) }.get()
+          made = world.call("make") { try? loop.makeQueue(in: LoopModes([.default, .common]), QueueOptions()) }
         }
         world.thread(calls: "release") { loop.release() }
         world.race()

@@ -214,15 +214,19 @@ final class TimerLog {
       handler: callback, context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
     if callbacks { (options.registrationHandler, options.cancelHandler) = (callback, callback) }
     let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
-    let status = createFast(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
+    let started = createFast(schedule, options)
+    let status =
+      if case .done(let status) = started { status } else {
+        TimerRef.create(on: queue.id, options, schedule, out: &id)
+      }
     wasCreated = status == .ok
     return status
   }
 
   /// As `chime_timer_start` does, for a timer that has a handler and nothing else.
-  private func createFast(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
+  private func createFast(_ schedule: Schedule?, _ options: TimerOptions) -> TimerRef.ShortForm {
     guard let schedule, schedule.interval == 0, !options.needsSideRecord, !options.flags.contains(.givesRecords) else {
-      return nil
+      return .needsMore
     }
     return TimerRef.createFast(
       on: queue.id, options.handler, options.context, selfRelease: releasesItself, first: schedule.first,
