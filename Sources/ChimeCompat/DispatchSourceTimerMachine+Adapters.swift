@@ -29,8 +29,8 @@ extension DispatchSourceTimerMachine {
   }
 }
 
-/// A factory and its adapters as the machine knows them.
-private final class AdapterFactory: MachineTimerFactory {
+/// A factory as the machine knows it.
+final class AdapterFactory: MachineTimerFactory {
   private let factory: any TimerAdapterFactory
   private let queue: DispatchQueue?
 
@@ -39,25 +39,7 @@ private final class AdapterFactory: MachineTimerFactory {
     self.queue = queue
   }
 
-  func makeTimer() -> any MachineTimer { Adapter(factory.makeTimer(queue: queue)) }
+  func makeTimer() -> any MachineTimer { factory.makeTimer(queue: queue) }
   func submit(_ body: @escaping @Sendable () -> Void) { (queue ?? .global()).async(execute: body) }
   var now: Int64 { factory.now.machineInstant }
-
-  private final class Adapter: MachineTimer {
-    private let adapter: any TimerAdapter
-
-    init(_ adapter: any TimerAdapter) { self.adapter = adapter }
-
-    func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
-      adapter.schedule(
-        deadline: DispatchTime(machineInstant: deadline),
-        repeating: interval == .max ? .never : .nanoseconds(Int(interval)), leeway: .nanoseconds(Int(leeway)))
-    }
-
-    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { adapter.setEventHandler(handler) }
-    func activate() { adapter.activate() }
-    func suspend() { adapter.suspend() }
-    func resume() { adapter.resume() }
-    func cancel() { adapter.cancel() }
-  }
 }

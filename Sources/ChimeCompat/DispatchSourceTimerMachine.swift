@@ -41,7 +41,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - queue: where handlers run; `nil` for a global queue.
   ///   - handler: runs at each tick, unless `activate` or `restart` was given another one.
   public convenience init(queue: DispatchQueue? = nil, handler: sending (() -> Void)? = nil) {
-    self.init(DispatchSourceFactory(queue), handler: handler)
+    self.init(AdapterFactory(DispatchSourceTimerAdapterFactory(), queue), handler: handler)
   }
 
   /// A machine around timers of another kind.
@@ -266,36 +266,6 @@ extension DispatchTimeInterval {
     let (product, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
     // A negative interval that overflows is negative first of all.
     return overflow ? (count < 0 ? .min : nil) : product
-  }
-}
-
-/// Makes dispatch sources for a machine.
-private final class DispatchSourceFactory: MachineTimerFactory {
-  private let queue: DispatchQueue?
-
-  init(_ queue: DispatchQueue?) { self.queue = queue }
-
-  func makeTimer() -> any MachineTimer { Source(DispatchSource.makeTimerSource(queue: queue)) }
-  func submit(_ body: @escaping @Sendable () -> Void) { (queue ?? .global()).async(execute: body) }
-  var now: Int64 { DispatchTime.now().machineInstant }
-
-  private final class Source: MachineTimer, @unchecked Sendable {
-    // Unchecked: a dispatch source may be driven from any thread; only its protocol is not marked so.
-    private let source: any DispatchSourceTimer
-
-    init(_ source: any DispatchSourceTimer) { self.source = source }
-
-    func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
-      source.schedule(
-        deadline: DispatchTime(machineInstant: deadline),
-        repeating: interval == .max ? .never : .nanoseconds(Int(interval)), leeway: .nanoseconds(Int(leeway)))
-    }
-
-    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { source.setEventHandler(handler: handler) }
-    func activate() { source.activate() }
-    func suspend() { source.suspend() }
-    func resume() { source.resume() }
-    func cancel() { source.cancel() }
   }
 }
 

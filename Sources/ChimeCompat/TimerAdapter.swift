@@ -1,13 +1,9 @@
+import ChimeCore
 import Dispatch
 
-/// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`. A test can put a recording fake in
-/// its place, or a host its own timer.
-///
-/// The caller has to follow libdispatch's rules, and the machine does: an adapter starts inactive, is activated once,
-/// is resumed only after a `suspend`, and is last released only when it is activated, not suspended, and cancelled.
-/// The machine makes the calls of one adapter one at a time, from any thread, **with its lock held**: no verb may call
-/// the machine, run the event handler inline, or wait for it.
-public protocol TimerAdapter: AnyObject, Sendable {
+/// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`, in its types. A test can put a recording
+/// fake in its place, or a host its own timer. `MachineTimer` has the other verbs and the rules, which are libdispatch's.
+public protocol TimerAdapter: MachineTimer {
   /// Replaces the schedule, also while suspended; ignored after `cancel`.
   ///
   /// - Parameters:
@@ -16,26 +12,20 @@ public protocol TimerAdapter: AnyObject, Sendable {
   ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot.
   ///   - leeway: how late a tick may be; 0 ns or longer.
   func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval)
+}
 
-  /// Sets what runs at each tick; called once, before `activate`. The adapter releases it some time after `cancel`.
+extension TimerAdapter {
+  /// The machine's numbers in the types of Dispatch.
   ///
-  /// The handler may be called too often, or late: the machine decides what is due. It must be called at least once
-  /// at or after each deadline at which the adapter is neither suspended nor cancelled.
-  ///
-  /// - Parameter handler: kept until some time after `cancel`.
-  func setEventHandler(_ handler: @escaping @Sendable () -> Void)
-
-  /// Lets the first tick come.
-  func activate()
-
-  /// Holds ticks back until `resume`; a handler that is running goes on.
-  func suspend()
-
-  /// Undoes one `suspend`.
-  func resume()
-
-  /// Ends ticks for good. Not called while suspended.
-  func cancel()
+  /// - Parameters:
+  ///   - deadline: of the first tick; `Int64.max` disarms.
+  ///   - interval: in nanoseconds; `Int64.max` for a one-shot.
+  ///   - leeway: in nanoseconds.
+  public func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
+    schedule(
+      deadline: DispatchTime(machineInstant: deadline),
+      repeating: interval == .max ? .never : .nanoseconds(Int(interval)), leeway: .nanoseconds(Int(leeway)))
+  }
 }
 
 /// Makes a new adapter each time a machine is started.

@@ -150,29 +150,37 @@ public enum ChimeDiagnostics {
   }
 }
 
+extension ChimeDiagnostics.Event.Kind {
+  fileprivate init(_ event: Trace.Event) {
+    switch event {
+    case .created: self = .created
+    case .activated, .restarted: self = .started
+    case .suspended: self = .suspended
+    case .resumed: self = .resumed
+    case .rescheduled: self = .rescheduled
+    case .postponed: self = .postponed
+    case .fired: self = .fireRequested
+    case .finished: self = .finished
+    case .cancelled: self = .cancelled
+    case .released: self = .released
+    case .returned: self = .returned
+    }
+  }
+}
+
 extension ChimeDiagnostics.Event {
   fileprivate init?(_ record: CoreTick, _ label: String) {
-    let kind: Kind
-    switch record.kind {
-    case 0: kind = .due
-    case 1: kind = .fired
-    case 2: kind = .armed
-    case 3: kind = .cancelHandler
-    case 4: kind = .finalize
-    case 16: kind = .created
-    case 17, 18: kind = .started
-    case 19: kind = .suspended
-    case 20: kind = .resumed
-    case 21: kind = .rescheduled
-    case 22: kind = .postponed
-    case 23: kind = .fireRequested
-    case 24: kind = .finished
-    case 25: kind = .cancelled
-    case 26: kind = .released
-    case 27: kind = .returned
-    default: return nil
+    switch TickKind(rawValue: record.kind) {
+    case .due: kind = .due
+    case .fired: kind = .fired
+    case .armed: kind = .armed
+    case .cancelled: kind = .cancelHandler
+    case .finalize: kind = .finalize
+    case .function: return nil
+    case nil:
+      guard let event = Trace.Event(rawValue: record.kind) else { return nil }
+      kind = Kind(event)
     }
-    self.kind = kind
     timer = ChimeTimer.ID(handle: record.timer)
     self.label = label
     sequence = record.sequence

@@ -140,8 +140,6 @@ static void name_track(trace_file *file, const chime_trace_event *e, const char 
 
 static void write_event(trace_file *file, const chime_trace_event *e) {
   static const char *const calls[] = {"tick", "extra tick", "registration handler", "cancel handler"};
-  static const char *const events[] = {"created",   "activated", "restarted", "suspended", "resumed", "rescheduled",
-                                       "postponed", "fired",     "finished",  "cancelled", "released"};
   int kind = e->kind, is_tick = kind == CHIME_TICK_DUE || kind == CHIME_TICK_FIRED;
   if (kind == CHIME_TRACE_QUEUE) {
     name_track(file, e, "process_name", 0, "queue", e->queue);
@@ -153,7 +151,10 @@ static void write_event(trace_file *file, const chime_trace_event *e) {
     name_track(file, e, "thread_name", thread(e), "timer", e->timer);
   if (kind >= CHIME_TRACE_CREATED && kind < CHIME_TRACE_RETURNED) {
     begin_event(file, e, "i", thread(e));
-    add(file, "\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - CHIME_TRACE_CREATED], e->timer);
+    add(file, "\"s\":\"t\",\"name\":\"");
+    for (const char *name = chime_name_of_kind(kind) + strlen("CHIME_TRACE_"); *name != 0; name++)
+      add(file, "%c", *name | 0x20); /* in small letters */
+    add(file, "\",\"args\":{\"timer\":%" PRIu64, e->timer);
     if (e->scheduled_ns != INT64_MAX) add(file, ",\"due\":%" PRId64, e->scheduled_ns);
     add(file, "}}");
   } else if (kind == CHIME_TRACE_SHORT) {

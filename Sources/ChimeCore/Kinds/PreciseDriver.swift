@@ -4,11 +4,13 @@ import Synchronization
 /// Drives a queue on a thread of its own, which waits for absolute deadlines with 1 ns of timer slack and, where
 /// permitted, with real-time priority.
 @safe final class PreciseDriver: QueueDriver, @unchecked Sendable {
-  // Unchecked for the fields below: guarded by `condition`, or the thread's own.
-  private let condition = Condition()
-  private var armed = Int64.max
-  private var isWoken = true
-  private var isClosed = false
+  private struct State {
+    var armed = Int64.max
+    var isWoken = true
+    var isClosed = false
+  }
+  private let state = Condition(State())
+  // Unchecked for `outcome` and `core`, which one thread hands to the other.
   /// How the thread has begun: set before `start` is woken.
   private var outcome = Status.ok
   /// Set before `isOpen` is signalled, taken by the thread after that.
@@ -55,12 +57,14 @@ import Synchronization
   private func loop(_ core: QueueCore, _ name: String) {
     thread.store(ThreadNumber.current, ordering: .relaxed)
     while true {
-      let ended = condition.withLock {
-        while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: core.control.monotonicTime(armed)) }
-        isWoken = false
+      let ended: Bool = state.wait { state in
+        if !state.isWoken, !state.isClosed, core.control.now < state.armed {
+          return .until(core.control.monotonicTime(state.armed))
+        }
+        state.isWoken = false
         // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
-        armed = .max
-        return isClosed
+        state.armed = .max
+        return .done(state.isClosed)
       }
       if ended { return }
       // What has come to the thread while it waited is not for the callbacks that follow.
@@ -72,26 +76,19 @@ import Synchronization
 
   /// The thread is to end: another one, which inherits all that it is, works on in its place.
   private func isReplaced(_ core: QueueCore, _ name: String) -> Bool {
-    change { isWoken = true }
+    state.change { $0.isWoken = true }
     return OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
-  }
-
-  private func change(_ body: () -> Void) {
-    condition.withLock {
-      body()
-      condition.signal()
-    }
   }
 
   // MARK: QueueDriver
 
   func arm(at time: Int64?) {
     // By the thread itself, inside a pass.
-    condition.withLock { armed = time ?? .max }
+    state.withLock { $0.armed = time ?? .max }
   }
 
-  func wake(_ core: QueueCore) { change { isWoken = true } }
-  func close() { change { isClosed = true } }
+  func wake(_ core: QueueCore) { state.change { $0.isWoken = true } }
+  func close() { state.change { $0.isClosed = true } }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add("the thread of its queue is busy or has not got a processor")

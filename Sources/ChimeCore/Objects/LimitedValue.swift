@@ -112,21 +112,24 @@ package final class LimitedValue<Value: Sendable>: Sendable {
 }
 
 /// What a timer tells of each tick, and releases when it has ended.
-class TickReceiver {
+package class TickReceiver {
   func ticked(_ tick: CoreTick) {}
+
+  /// The handler of a timer whose context is a reference to a receiver.
+  static var handler: TickFunction {
+    unsafe TickFunction { tick, context in
+      guard let context = unsafe context else { return }
+      // SAFETY: the core's tick; and the reference, which the timer releases afterwards.
+      let record = unsafe tick.load(as: CoreTick.self)
+      unsafe Unmanaged<TickReceiver>.fromOpaque(context).takeUnretainedValue().ticked(record)
+    }
+  }
 
   /// Makes a timer that tells this, and starts it. Gives its id.
   final func makeTimer(on queue: UInt64, _ schedule: Schedule) throws(Status) -> UInt64 {
-    let handler = unsafe TickFunction { tick, context in
-      // SAFETY: the core's tick; and the reference that the timer's context is.
-      if let context = unsafe context {
-        let record = unsafe tick.load(as: CoreTick.self)
-        unsafe Unmanaged<TickReceiver>.fromOpaque(context).takeUnretainedValue().ticked(record)
-      }
-    }
     let context = Context.retaining(self)
     var id: UInt64 = 0
-    let options = TimerOptions(handler: handler, context: context, flags: .ownsContext)
+    let options = TimerOptions(handler: TickReceiver.handler, context: context, flags: .ownsContext)
     let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
     if !status.isFailure { return id }
     context.releaseObject()

@@ -3,7 +3,7 @@
 ///
 /// A run loop holds its timers until they are invalid, so nobody else needs to. All calls may be made from any thread;
 /// the action runs on the loop's thread, and inside `fire`.
-package final class WeakTimerCore: @unchecked Sendable, ProcessState {
+package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendable {
   // Unchecked for the action, which may capture anything: calls of it exclude each other.
   package typealias Action = (CoreTick) -> Void
 
@@ -117,16 +117,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   // MARK: Ticks
 
-  /// The handler of the core's timer, whose context is a reference to the WeakTimerCore.
-  static var handler: TickFunction {
-    unsafe TickFunction { tick, context in
-      guard let context = unsafe context else { return }
-      // SAFETY: the core's tick; and the reference that `add` made, which the finalizer releases afterwards.
-      let record = unsafe tick.load(as: CoreTick.self)
-      unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeUnretainedValue().ticked(record)
-    }
-  }
-
+  /// Of the core's timer, whose context is a reference to this.
   static var finalizer: ContextFunction {
     unsafe ContextFunction { context in
       guard let context = unsafe context else { return }
@@ -136,7 +127,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     }
   }
 
-  private func ticked(_ record: CoreTick) {
+  override func ticked(_ record: CoreTick) {
     var record = record
     let action: Action? = state.withLock { state in
       // A timer that was moved to more modes may tick once more where it was: for the due times until then, which the

@@ -6,8 +6,8 @@ internal import CPlatform
 /// at every use), and with priority inheritance a real-time thread does not wait for a thread that it has preempted.
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
-  private let lock: UnsafeMutablePointer<chime_lock>
-  private let value: UnsafeMutablePointer<Value>
+  let lock: UnsafeMutablePointer<chime_lock>
+  let value: UnsafeMutablePointer<Value>
 
   /// - Parameter inherits: priority inheritance, with which the system hands a lock over that others wait for: where many
   ///   threads want it for moments, each then waits for the next one to be scheduled.
@@ -58,74 +58,79 @@ internal import CPlatform
   }
 }
 
-/// A lock and a condition to wait for under it, on the monotonic clock. (A `DispatchSemaphore` waits on the wall clock,
-/// and too long if that is stepped back.) It has priority inheritance, like `Locked`. Any thread.
-@safe final class Condition: @unchecked Sendable {
-  // SAFETY: allocated in init, freed in deinit, by when nobody waits.
-  private let lock = UnsafeMutablePointer<chime_lock>.allocate(capacity: 1)
+/// A value behind a lock whose changes can be waited for, on the monotonic clock. (A `DispatchSemaphore` waits on the wall
+/// clock, and too long if that is stepped back.) Any thread.
+@safe struct Condition<Value>: ~Copyable, @unchecked Sendable {
+  private let state: Locked<Value>
+  // SAFETY: allocated and initialised in init, freed in deinit, by when nobody waits.
   private let changed = UnsafeMutablePointer<chime_condition>.allocate(capacity: 1)
 
-  init() {
-    unsafe chime_lock_init(lock)
+  /// What a waiting thread makes of the value.
+  enum Wait<Result> {
+    case done(Result)
+    /// It waits for a change, until a time; `Int64.max` for no limit.
+    case until(Int64)
+  }
+
+  init(_ value: sending Value) {
+    state = Locked(value)
     unsafe chime_condition_init(changed)
   }
 
   deinit {
     unsafe chime_condition_destroy(changed)
-    unsafe chime_lock_destroy(lock)
     unsafe changed.deallocate()
-    unsafe lock.deallocate()
   }
 
   @inline(__always)
-  func withLock<Result>(_ body: () -> Result) -> Result {
-    unsafe chime_lock_take(lock)
-    defer { unsafe chime_lock_give(lock) }
-    return body()
+  borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result { state.withLock(body) }
+
+  /// Changes the value, and makes the waiting thread, if there is one, look at it again.
+  borrowing func change(_ body: (inout Value) -> Void) {
+    state.withLock { value in
+      body(&value)
+      unsafe chime_condition_signal(changed)
+    }
   }
 
-  /// Makes the waiting thread, if there is one, check again. With the lock held.
-  func signal() { unsafe chime_condition_signal(changed) }
-
-  /// Waits for a signal until a time on the monotonic clock; `Int64.max` for no limit. May return without a signal.
-  /// With the lock held. No cancellation point.
-  func wait(until time: Int64) {
-    withoutCancellation {
-      if time == .max {
-        unsafe chime_condition_wait(changed, lock)
-      } else {
-        unsafe chime_condition_wait_until(changed, lock, time)
+  /// Asks `body` with the lock held, again after each change, at its time and, it may be, in between, until it is done. No
+  /// cancellation point.
+  @inline(__always)
+  borrowing func wait<Result>(_ body: (inout Value) -> Wait<Result>) -> Result {
+    unsafe chime_lock_take(state.lock)
+    defer { unsafe chime_lock_give(state.lock) }
+    while true {
+      switch unsafe body(&state.value.pointee) {
+      case .done(let result): return result
+      case .until(let time):
+        withoutCancellation {
+          if time == .max {
+            unsafe chime_condition_wait(changed, state.lock)
+          } else {
+            unsafe chime_condition_wait_until(changed, state.lock, time)
+          }
+        }
       }
     }
   }
 }
 
 /// What a waiting thread sleeps by.
-final class WakeUp: @unchecked Sendable {
-  // Unchecked for the count, which is guarded by the condition.
-  private let condition = Condition()
-  private var signals = 0
+final class WakeUp: Sendable {
+  private let signals = Condition(0)
 
   /// Lets the thread look again.
-  func signal() {
-    condition.withLock {
-      signals += 1
-      condition.signal()
-    }
-  }
+  func signal() { signals.change { $0 += 1 } }
 
   /// Sleeps until a signal.
   func wait() { _ = sleep(until: .max) }
 
   /// Sleeps until a signal that nothing has waited for yet, or a time on the monotonic clock: false at that time.
   func sleep(until time: Int64) -> Bool {
-    condition.withLock {
-      while signals == 0 {
-        if time != .max, Clock.monotonic.now >= time { return false }
-        condition.wait(until: time)
-      }
+    signals.wait { signals in
+      if signals == 0 { return time != .max && Clock.monotonic.now >= time ? .done(false) : .until(time) }
       signals = 0
-      return true
+      return .done(true)
     }
   }
 }

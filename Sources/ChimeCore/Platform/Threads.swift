@@ -6,17 +6,16 @@ package enum OwnThread {
   /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
   static func canBeMade(_ count: Int) -> Bool {
     var threads: [UInt] = []
-    // Behind this they wait for each other: else the second would have the stack of the first.
-    let gate = Condition()
-    let haveBegun = gate.withLock {
-      while threads.count < count {
-        guard let thread = create(isDetached: false, { gate.withLock {} }) else { return false }
-        threads.append(thread)
-      }
-      return true
+    // They wait for each other, and one lets the next go on: else the second would have the stack of the first.
+    let gate = WakeUp()
+    func pass() {
+      gate.wait()
+      gate.signal()
     }
+    while threads.count < count, let thread = create(isDetached: false, pass) { threads.append(thread) }
+    gate.signal()
     for thread in threads { chime_thread_join(thread) }
-    return haveBegun
+    return threads.count == count
   }
 
   /// Runs `body` on a new thread.

@@ -72,16 +72,37 @@ final class WorkSourceFactory: MachineTimerFactory {
 }
 
 /// A machine's source: the verbs of a dispatch timer source and their rules. It starts inactive, is activated once, is
-/// resumed only after a `suspend`, and is last released only when it is activated, not suspended, and cancelled. The
-/// machine makes the calls one at a time, with its lock held.
-package protocol MachineTimer: AnyObject, Sendable {
-  /// Replaces the schedule. The deadline is not 0, and `Int64.max` disarms; an interval of `Int64.max` is none.
+/// resumed only after a `suspend`, and is last released only when it is activated, not suspended, and cancelled.
+///
+/// The machine makes the calls of one source one at a time, from any thread, **with its lock held**: no verb may call the
+/// machine, run the event handler inline, or wait for it.
+public protocol MachineTimer: AnyObject, Sendable {
+  /// Replaces the schedule, also while suspended; ignored after `cancel`. Nanoseconds.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick, on the clock of the source; never 0. `Int64.max` disarms.
+  ///   - interval: 1 or more; `Int64.max` for a one-shot.
+  ///   - leeway: how late a tick may be; 0 or more.
   func schedule(deadline: Int64, interval: Int64, leeway: Int64)
-  /// Called once, before `activate`.
+
+  /// Sets what runs at each tick; called once, before `activate`. The source releases it some time after `cancel`.
+  ///
+  /// The handler may be called too often, or late: the machine decides what is due. It must be called at least once
+  /// at or after each deadline at which the source is neither suspended nor cancelled.
+  ///
+  /// - Parameter handler: kept until some time after `cancel`.
   func setEventHandler(_ handler: @escaping @Sendable () -> Void)
+
+  /// Lets the first tick come.
   func activate()
+
+  /// Holds ticks back until `resume`; a handler that is running goes on.
   func suspend()
+
+  /// Undoes one `suspend`.
   func resume()
+
+  /// Ends ticks for good. Not called while suspended.
   func cancel()
 }
 

@@ -6,19 +6,10 @@ import Synchronization
 package enum Trace: ProcessState {
   /// What happened to a timer, other than its callbacks, which have their `TickKind`. The raw values are those of
   /// `chime_tick_kind`.
-  package enum Event: Int32 {
+  package enum Event: Int32, CaseIterable {
     case created = 16
-    case activated = 17
-    case restarted = 18
-    case suspended = 19
-    case resumed = 20
-    case rescheduled = 21
-    case postponed = 22
-    case fireWanted = 23
-    case finished = 24
-    case cancelled = 25
-    case released = 26
-    case returned = 27
+    case activated, restarted, suspended, resumed, rescheduled, postponed, fired, finished, cancelled, released,
+      returned
   }
 
   /// A hint; the function lies behind the lock (P16).

@@ -200,7 +200,7 @@ extension TimerRef {
         sideRecord.writerFields.fireTime = control.now
       }
       endWriting(word.setting(TimerWord.callbackPendingBit))
-      Trace.note(.fireWanted, self)
+      Trace.note(.fired, self)
       return .ok
     }
   }

@@ -1,11 +1,6 @@
 /// Why a callback is called. The raw values are those of `chime_tick_kind`.
-package enum TickKind: Int32, Sendable {
-  case due = 0
-  case fired = 1
-  case armed = 2
-  case cancelled = 3
-  case finalize = 4
-  case function = 5
+package enum TickKind: Int32, Sendable, CaseIterable {
+  case due, fired, armed, cancelled, finalize, function
 }
 
 /// One delivery, laid out like `chime_tick`; a test compares the two layouts.

@@ -58,6 +58,15 @@ import Testing
     #expect(received(8) == (.invalidArgument, [8, -1, -1, -1]))
   }
 
+  /// Trace files print the names that C has.
+  @Test func kindsOfEventsHaveTheNumbersThatCGivesThem() {
+    func name(_ kind: Int32) -> String { String(cString: chime_tick_kind_name(kind)) }
+    for kind in TickKind.allCases { #expect(name(kind.rawValue) == "CHIME_TICK_\(kind)".uppercased()) }
+    for event in Trace.Event.allCases { #expect(name(event.rawValue) == "CHIME_TRACE_\(event)".uppercased()) }
+    let known = TickKind.allCases.count + Trace.Event.allCases.count
+    #expect((-1000...1000).filter { name($0) != "CHIME_UNKNOWN" }.count == known)
+  }
+
   @Test func eachStatusIsAnErrorInSwiftOrAnOutcome() {
     let outcomes: [Int: ChimeTimer.Outcome] = [
       CHIME_OK: .done, CHIME_IGNORED: .ignored, CHIME_RUNNING: .running, CHIME_TIMED_OUT: .timedOut,

@@ -114,10 +114,7 @@ final class World {
 
   /// Waits until a time on the scheduler's clock.
   func sleep(until time: Int64) {
-    let condition = Condition()
-    condition.withLock {
-      while scheduler.clock < time { condition.wait(until: time) }
-    }
+    Condition(()).wait { _ in scheduler.clock < time ? .until(time) : .done(()) }
   }
 
   /// Waits for the end of the queues' threads.
