@@ -134,10 +134,10 @@ extension TimerRef {
   /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
   /// was published, so one of the two calls sees both (P13).
   func followWallClock() {
-    guard let word = beginWriting() else { return }
+    guard let writing = startWriting() else { return }
     let offset = control.wallOffset
-    guard let before = slot.ownWallOffset, before != offset, let sideRecord = slot.sideRecord else {
-      abandonWriting(word)
+    guard let before = writing.ownWallOffset, before != offset, let sideRecord = writing.sideRecord else {
+      writing.abandon()
       return
     }
     var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
@@ -151,14 +151,14 @@ extension TimerRef {
       deadline -= skipped
       sideRecord.wallDeadline -= skipped
     }
-    slot.deadline = deadline
-    endWriting(word)
+    writing.deadline = deadline
+    let word = writing.before
+    writing.end(word)
   }
 }
 
-/// Times of a timer on the wall clock. Such a timer is postponed in its cell: the word's postponement is always 0. The
-/// caller is the writer.
-extension TimerSlot {
+/// Times of a timer on the wall clock. Such a timer is postponed in its cell: the word's postponement is always 0.
+extension Writing {
   /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
   /// that the queue has. `nil` if the deadline follows none.
   var ownWallOffset: Int64? {
@@ -172,7 +172,7 @@ extension TimerSlot {
     guard let sideRecord, ownWallOffset != nil else { return }
     sideRecord.writerFields.gridHasBegun = true
     sideRecord.wallDeadline =
-      flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
+      slot.flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
   }
 
   /// A postponement moves the deadline, and decides what it is from now on: a time of day, which the timer follows, or,

@@ -173,16 +173,3 @@ enum Labels: ProcessState {
   /// Runs `body`, in which no label is freed.
   static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
 }
-
-extension TimerWord {
-  /// The word with its callback-pending flag set according to the side record. The caller is writer.
-  @inline(__always)
-  func withPendingCallback(of slot: TimerSlot) -> TimerWord {
-    guard let sideRecord = slot.sideRecord,
-      sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.firePending
-    else {
-      return clearing(TimerWord.callbackPendingBit)
-    }
-    return setting(TimerWord.callbackPendingBit)
-  }
-}

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A slot of the slab, and the only access to its cell. Copies cost nothing. A slot is never unmapped, so no method
-/// can touch foreign memory, whatever became of the timer. The changes of its word stand in `TimerSlot+Word.swift`.
+/// A slot of the slab. Copies cost nothing. A slot is never unmapped, so no method can touch foreign memory, whatever
+/// became of the timer. The changes of its word stand in `TimerSlot+Word.swift`; its cell is stored by a `Writing`.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
   let cell: UnsafeMutablePointer<TimerCell>
@@ -16,28 +16,11 @@ import Synchronization
   // MARK: Hints, proved by a swap of the word
 
   @inline(__always)
-  var deadline: Int64 {
-    get { unsafe cell.pointee.deadline.load(ordering: .relaxed) }
-    nonmutating set { unsafe cell.pointee.deadline.store(newValue, ordering: .releasing) }
-  }
+  var deadline: Int64 { unsafe cell.pointee.deadline.load(ordering: .relaxed) }
 
   /// When the timer is due, if it is running with that word.
   @inline(__always)
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
-
-  /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
-  /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3). The
-  /// caller is the writer.
-  @inline(__always)
-  func store(due time: Int64, _ word: TimerWord) -> TimerWord {
-    let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
-    if overflow || time == .max {
-      self.deadline = time
-      return word.withoutPostponement
-    }
-    self.deadline = deadline
-    return word
-  }
 
   @inline(__always)
   var version: UInt32 { versionAndFlags & Handle.versionMask }
@@ -46,28 +29,16 @@ import Synchronization
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
   @inline(__always)
-  var versionAndFlags: UInt32 {
-    get { unsafe cell.pointee.versionAndFlags.load(ordering: .relaxed) }
-    nonmutating set { unsafe cell.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
-  }
+  var versionAndFlags: UInt32 { unsafe cell.pointee.versionAndFlags.load(ordering: .relaxed) }
 
   @inline(__always)
-  var leeway: CompactDuration {
-    get { unsafe CompactDuration(bits: cell.pointee.leeway.load(ordering: .relaxed)) }
-    nonmutating set { unsafe cell.pointee.leeway.store(newValue.bits, ordering: .releasing) }
-  }
+  var leeway: CompactDuration { unsafe CompactDuration(bits: cell.pointee.leeway.load(ordering: .relaxed)) }
 
   @inline(__always)
-  var activationSequence: UInt32 {
-    get { unsafe cell.pointee.activationSequence.load(ordering: .relaxed) }
-    nonmutating set { unsafe cell.pointee.activationSequence.store(newValue, ordering: .relaxed) }
-  }
+  var activationSequence: UInt32 { unsafe cell.pointee.activationSequence.load(ordering: .relaxed) }
 
   @inline(__always)
-  var period: Int64 {
-    get { unsafe cell.pointee.period.load(ordering: .relaxed) }
-    nonmutating set { unsafe cell.pointee.period.store(newValue, ordering: .releasing) }
-  }
+  var period: Int64 { unsafe cell.pointee.period.load(ordering: .relaxed) }
 
   @inline(__always)
   var sequence: UInt32 {
@@ -94,20 +65,14 @@ import Synchronization
   // MARK: The writer's
 
   @inline(__always)
-  var handler: TickFunction? {
-    get { unsafe cell.pointee.handler }
-    nonmutating set { unsafe cell.pointee.handler = newValue }
-  }
+  var handler: TickFunction? { unsafe cell.pointee.handler }
 
   @inline(__always)
-  var context: Context {
-    get { unsafe cell.pointee.context }
-    nonmutating set { unsafe cell.pointee.context = newValue }
-  }
+  var context: Context { unsafe cell.pointee.context }
 
   /// The context, if it is a reference to an object: whoever has freed the slot releases that, after the slot was given
   /// back. So Swift's timers need no finalizer, and no side record for one. The release runs code of the host's, which may
-  /// wait for the queue to end. The caller owns the slot.
+  /// wait for the queue to end.
   @inline(__always)
   var ownedContext: Context? { flags.contains(.ownsContext) ? context : nil }
 
@@ -129,51 +94,25 @@ import Synchronization
     nonmutating set { unsafe sideRecordMemory?.pointer.pointee.turnVersion.store(newValue, ordering: .relaxed) }
   }
 
-  /// The side record, made if need be; `nil` when there is no memory.
-  func makeSideRecord(fromReserve: Bool = false) -> SideRecordRef? {
-    if let sideRecord { return sideRecord }
-    if let memory = sideRecordMemory {
-      memory.reset()
-    } else {
-      guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
-      unsafe cell.pointee.sideRecord.store(made.pointer, ordering: .releasing)
+  /// In the list of free slots, behind its lock: the next one's index + 1; 0 at the end.
+  var nextFreeSlot: UInt32 {
+    get { unsafe UInt32(UInt(bitPattern: context.pointer)) }
+    nonmutating set {
+      unsafe cell.pointee.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue)))
     }
-    // A timer that is being made has the generation after the free slot's.
-    sideRecordMemory?.generationHigh = UInt32(
-      truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
-    versionAndFlags |= CellFlags.hasSideRecord.rawValue
-    return sideRecordMemory
-  }
-
-  /// Ends the side record; the caller owns the slot.
-  @inline(__always)
-  func endSideRecord() {
-    if hasSideRecord { endItsSideRecord() }
-  }
-
-  @inline(never)
-  private func endItsSideRecord() {
-    guard let sideRecord else { return }
-    versionAndFlags &= ~CellFlags.hasSideRecord.rawValue
-    sideRecord.target?.detach(self)
-    sideRecord.end()
   }
 
   // MARK: Ticks and generations
 
-  /// Counts a tick that does not finish the timer. The caller is writer.
-  func countTick() {
-    sequence &+= 1
-    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
+  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
+  @inline(__always)
+  func wholeSequence(_ word: TimerWord) -> UInt64 {
+    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
   }
 
-  /// The whole generation. The caller is writer.
+  /// The whole generation of a timer with that word.
   @inline(__always)
   func generation(_ word: TimerWord) -> UInt64 {
     sideRecord?.generation(word) ?? word.generation
   }
-
-  /// A postponement moves the grid: what was missed on the old one before a suspend is not counted. The caller is the
-  /// writer.
-  func forgetMissed() { sideRecord?.writerFields.carriedMissed = 0 }
 }

@@ -1,49 +1,10 @@
 import Synchronization
 
-/// Giving out slots and taking them back. Most of this happens in a thread's own cache; the control block's list,
-/// behind its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
+/// The list of free slots that threads' caches draw on (`Writing+Slots.swift`). It is behind the control block's lock, and
+/// is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
 extension QueueControlBlock {
-  /// A free slot, for the caller only.
-  @inline(__always)
-  func takeSlot(_ thread: ThreadState) throws(Status) -> TimerSlot {
-    if let index = thread.cache(of: self)?.pop() { return Slab.slot(index) }
-    return try takeSlotSlow(thread)
-  }
-
-  /// Takes back a slot whose word is free already. The slot's next timer has the next version. The context is forgotten:
-  /// to a leak detector what the slot still pointed to would not be lost.
-  /// - Parameter thread: the calling thread's state, if there is memory for one.
-  @inline(__always)
-  func free(_ slot: TimerSlot, _ thread: ThreadState?, released: Bool = false) {
-    slot.context = .none
-    let version = slot.version &+ 1
-    slot.versionAndFlags = version & Handle.versionMask
-    let usedUp = version >= Handle.versionMask
-    if !usedUp, let cache = thread?.cache(of: self), cache.push(slot.index) { return }
-    freeSlow(slot, thread, usedUp: usedUp, released: released)
-  }
-
-  /// A timer of a queue with a limit is about to be released, and its slot stays until its last callbacks have run. The
-  /// caller is the slot's writer, so that its queue does not end meanwhile.
-  @inline(never)
-  func noteReleased() { unsafe storage.pointee.slots.withLock { $0.released &+= 1 } }
-
-  /// `free` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
-  /// thread's cache. False, with nothing done, for any other.
-  /// - Parameter withContext: an owned context does not matter: the caller releases it.
-  @inline(__always)
-  func freeFast(_ slot: TimerSlot, withContext: Bool) -> Bool {
-    let others: CellFlags = withContext ? .hasSideRecord : [.hasSideRecord, .ownsContext]
-    let version = slot.versionAndFlags & (Handle.versionMask | others.rawValue) &+ 1
-    guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
-      return false
-    }
-    slot.context = .none
-    slot.versionAndFlags = version
-    return true
-  }
-
-  private func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
+  /// Takes a free slot out of the list, and more for the thread's cache.
+  func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
     // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
     // locked at once.
     let cache = isLimited ? nil : thread.claimCache(for: self)
@@ -60,7 +21,8 @@ extension QueueControlBlock {
     }
   }
 
-  private func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
+  /// Puts a free slot into the list, with others of a cache that is full.
+  func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
     let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
@@ -93,12 +55,12 @@ extension QueueControlBlock {
   /// Puts a slot at the end of the free list.
   private func put(_ index: UInt32, _ store: inout SlotStore) {
     unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
-    Slab.slot(index).context = .none
+    Slab.slot(index).nextFreeSlot = 0
     store.freeCount += 1
     if store.firstFree == 0 {
       store.firstFree = index &+ 1
     } else {
-      Slab.slot(store.lastFree &- 1).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(index &+ 1)))
+      Slab.slot(store.lastFree &- 1).nextFreeSlot = index &+ 1
     }
     store.lastFree = index &+ 1
   }
@@ -109,7 +71,7 @@ extension QueueControlBlock {
     if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
       store.freeCount -= 1
       index = store.firstFree &- 1
-      store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
+      store.firstFree = Slab.slot(index).nextFreeSlot
     } else {
       // The lists of what there is are objects of the language's.
       guard !store.fresh.isEmpty || Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }

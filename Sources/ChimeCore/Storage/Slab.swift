@@ -135,7 +135,7 @@ enum Slab: ProcessState {
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
-  /// `TimerRef.endWriting`; P2).
+  /// `Writing.end`; P2).
   @inline(__always)
   static func position(of index: UInt32) -> WheelPosition { position(of: slot(index)) }
 
@@ -212,7 +212,9 @@ enum Slab: ProcessState {
       unsafe slotsOut(of: number).pointee = 0
       unsafe usedUpCount(of: number).pointee = 0
       let first = UInt32(number * slotsPerChunk)
-      for index in first..<first + UInt32(slotsPerChunk) { slot(index).versionAndFlags = 0 }
+      for index in first..<first + UInt32(slotsPerChunk) {
+        unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing)
+      }
       return number
     }
   }

@@ -84,8 +84,8 @@ public struct Schedule: Hashable, Sendable {
   }
 }
 
-extension TimerSlot {
-  /// Stores a schedule in the cell. The caller is the writer, and has made the side record if one is needed.
+extension Writing {
+  /// Stores a schedule in the cell. The side record is there if one is needed.
   @inline(__always)
   func store(_ schedule: Schedule) {
     versionAndFlags = versionAndFlags & ~CellFlags.schedule.rawValue | schedule.recordFlags.rawValue
@@ -102,10 +102,10 @@ extension TimerSlot {
   }
 
   /// A schedule with the cell's jitter, limit and policies, and the cell's interval and leeway where the given ones
-  /// are negative. The caller is the writer.
+  /// are negative.
   func completed(_ schedule: Schedule) -> Schedule {
     var schedule = schedule
-    let flags = flags
+    let flags = slot.flags
     if schedule.interval < 0 { schedule.interval = flags.contains(.repeating) ? period : 0 }
     if schedule.leeway < 0 {
       let leeway = flags.contains(.hasSchedule) ? leeway.nanoseconds : 0
@@ -118,23 +118,22 @@ extension TimerSlot {
     return schedule
   }
 
-  /// The schedule's first delay or deadline. The caller is the writer.
+  /// The schedule's first delay or deadline.
   @inline(__always)
   var first: Int64 {
     if let sideRecord, sideRecord.writerFields.hasFirst { return sideRecord.writerFields.first }
     return period
   }
 
-  /// When the first tick is due if the schedule counts from now, its random part included. The caller is the writer. Reads
-  /// the clock for a delay.
+  /// When the first tick is due if the schedule counts from now, its random part included. Reads the clock for a delay.
   @inline(__always)
   func firstDeadline(_ control: QueueControlBlock) -> Int64 {
     if control.isWall { return withRandomPart(firstDeadlineOnWallClock(control), control) }
-    return withRandomPart(flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first), control)
+    return withRandomPart(slot.flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first), control)
   }
 
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
-    let follows = flags.contains(.firstIsDeadline)
+    let follows = slot.flags.contains(.firstIsDeadline)
     sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
     sideRecord?.writerFields.gridHasBegun = false
     guard follows else { return control.now.saturatingAdd(first) }
@@ -143,12 +142,12 @@ extension TimerSlot {
 }
 
 /// Jitter. The deadline in the cell is when the tick is due; the side record keeps how much of it is the random part,
-/// so that the time of the grid is known. The caller is the writer.
-extension TimerSlot {
+/// so that the time of the grid is known.
+extension Writing {
   /// A time of the grid with a new random part, if the timer has jitter: when the tick is due.
   @inline(__always)
   func withRandomPart(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
-    hasSideRecord ? withItsRandomPart(time, control) : time
+    slot.hasSideRecord ? withItsRandomPart(time, control) : time
   }
 
   @inline(never)

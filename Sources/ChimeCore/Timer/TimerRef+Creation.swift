@@ -72,53 +72,54 @@ extension TimerRef {
     else { return .needsMore }
     let deadline = firstIsDeadline ? first : control.deadline(after: first)
     guard let index = cache.takeOldest() else { return .needsMore }
-    let slot = Slab.slot(index)
-    slot.handler = handler
-    slot.context = context
-    slot.sequence = 0
-    let version = slot.version
-    slot.versionAndFlags =
+    let writing = Writing(free: Slab.slot(index))
+    writing.handler = handler
+    writing.context = context
+    writing.sequence = 0
+    let version = writing.slot.version
+    writing.versionAndFlags =
       version | CellFlags.hasSchedule.rawValue | (firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
       | (selfRelease ? CellFlags.selfRelease.rawValue : 0)
       | (ownsContext ? CellFlags.ownsContext.rawValue : 0)
-    slot.activationSequence = control.nextActivationSequence(thread)
-    slot.leeway = leeway
-    slot.period = first
-    slot.deadline = deadline
-    let timer = TimerRef(slot: slot, version: version)
+    writing.activationSequence = control.nextActivationSequence(thread)
+    writing.leeway = leeway
+    writing.period = first
+    writing.deadline = deadline
+    let timer = TimerRef(slot: writing.slot, version: version)
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
     // A slot that comes back in a call is often in the inbox still; one that a pass gives back, as that of a timer nobody
     // holds, is not.
-    guard
-      selfRelease ? slot.publish(.running, on: control, of: queue) : slot.publishFast(.running, on: control, of: queue)
-    else {
-      return unsafe .done(timer.publishSlow(deadline, control, queue, out, before))
+    if let writing = selfRelease
+      ? writing.publish(.running, on: control, of: queue) : writing.publishFast(.running, on: control, of: queue)
+    {
+      return unsafe .done(publishSlow(writing, deadline, control, queue, out, before))
     }
     return .done(deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok)
   }
 
   @inline(never)
-  private func publishSlow(
-    _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
-    _ before: UInt64?
+  private static func publishSlow(
+    _ writing: consuming Writing, _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64,
+    _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
   ) -> Status {
-    guard slot.publish(.running, on: control, of: queue) else {
-      return unsafe giveUp(control, ThreadState.existing, queue, out, before)
+    let timer = TimerRef(slot: writing.slot, version: writing.slot.version)
+    if let writing = writing.publish(.running, on: control, of: queue) {
+      return unsafe giveUp(writing, control, ThreadState.existing, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? finishFast(control) : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok
   }
 
   /// What follows if the queue may have to wake up earlier. The timer exists by now.
   @inline(never)
   private func finishFast(_ control: QueueControlBlock) -> Status {
-    control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
+    control.wakeIfEarlier(TimerSlot.wakeTime(deadline: slot.deadline, slot.leeway, control))
     return Trace.noteCreated(self) ? .ok : .inChild
   }
 
   /// Creates a timer on the queue with that id, and activates it if there is a schedule.
   ///
-  /// The slot is free and belongs to the caller, until one swap makes it a timer that everybody can see.
+  /// A free slot is filled in, until one swap makes it a timer that everybody can see.
   ///
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
@@ -136,43 +137,45 @@ extension TimerRef {
       if !ThreadState.isOver { return Memory.refusal }
       return ThreadState.withStateForNow { _ in unsafe create(on: queue, options, schedule, out: out) }
     }
-    let slot: TimerSlot
-    do { slot = try control.takeSlot(thread) } catch { return error }
+    let writing: Writing
+    do { writing = try control.takeSlot(thread) } catch { return error }
     var target: TimerTarget?
     if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
-      do { target = try fillSideRecord(of: slot, options, activated: schedule != nil) } catch {
-        control.free(slot, thread)
+      do { target = try fillSideRecord(of: writing, options, activated: schedule != nil) } catch {
+        control.free(writing, thread)
         return error
       }
     }
-    slot.handler = options.handler
-    slot.context = options.context
-    slot.sequence = 0
+    let slot = writing.slot
+    writing.handler = options.handler
+    writing.context = options.context
+    writing.sequence = 0
     let version = slot.version
     let isWall = control.isWall
-    slot.versionAndFlags =
+    writing.versionAndFlags =
       version | slot.versionAndFlags & CellFlags.hasSideRecord.rawValue
       | (options.flags.contains(.selfRelease) ? CellFlags.selfRelease.rawValue : 0)
       | (options.flags.contains(.ownsContext) ? CellFlags.ownsContext.rawValue : 0)
     let timer = TimerRef(slot: slot, version: version)
-    slot.activationSequence = control.nextActivationSequence(thread)
+    writing.activationSequence = control.nextActivationSequence(thread)
     var time = Int64.max
     if let schedule {
-      slot.store(schedule)
-      slot.deadline =
+      writing.store(schedule)
+      writing.deadline =
         isWall || schedule.jitter > 0
-        ? slot.firstDeadline(control)
+        ? writing.firstDeadline(control)
         : schedule.firstIsDeadline ? schedule.first : control.now.saturatingAdd(schedule.first)
-      time = timer.wakeTime(deadline: slot.deadline, slot.leeway, control)
+      time = TimerSlot.wakeTime(deadline: slot.deadline, slot.leeway, control)
     }
     let hasCallback = schedule != nil && options.registrationHandler != nil
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
-    guard
-      slot.publish(
-        schedule == nil ? .idle : .running, hasCallback: hasCallback, inInbox: time != .max || hasCallback,
-        on: control, of: queue)
-    else { return unsafe timer.giveUp(control, thread, queue, out, before) }
+    if let writing = writing.publish(
+      schedule == nil ? .idle : .running, hasCallback: hasCallback, inInbox: time != .max || hasCallback,
+      on: control, of: queue)
+    {
+      return unsafe giveUp(writing, control, thread, queue, out, before)
+    }
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     guard Trace.noteCreated(timer, activated: schedule != nil) else { return .inChild }
@@ -197,33 +200,33 @@ extension TimerRef {
 
   /// The queue was released before there was a timer.
   @inline(never)
-  private func giveUp(
-    _ control: QueueControlBlock, _ thread: ThreadState?, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
-    _ before: UInt64?
+  private static func giveUp(
+    _ writing: consuming Writing, _ control: QueueControlBlock, _ thread: ThreadState?, _ queue: UInt64,
+    _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
   ) -> Status {
     if let before { unsafe out?.pointee = before }
-    slot.endSideRecord()
-    control.free(slot, thread)
+    writing.endSideRecord()
+    control.free(writing, thread)
     return QueueCore.unknown(queue)
   }
 
   /// Gives a new timer its side record and, if it is to have one, its target.
   @inline(never)
   private static func fillSideRecord(
-    of slot: TimerSlot, _ options: TimerOptions, activated: Bool
+    of writing: borrowing Writing, _ options: TimerOptions, activated: Bool
   ) throws(Status) -> TimerTarget? {
     let target = options.target == 0 ? nil : try TimerTarget.find(options.target)
-    guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
+    guard let sideRecord = writing.makeSideRecord() else { throw Memory.refusal }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
       unsafe label = unsafe Labels.copy(text)
       if unsafe label == nil {
-        slot.endSideRecord()
+        writing.endSideRecord()
         throw Memory.refusal
       }
       if let copy = unsafe label, unsafe !TextWriter.isUTF8(copy) {
         unsafe Labels.free(copy)
-        slot.endSideRecord()
+        writing.endSideRecord()
         throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
       }
     }
@@ -234,7 +237,7 @@ extension TimerRef {
     sideRecord.writerFields.registrationHandler = options.registrationHandler
     sideRecord.writerFields.cancelHandler = options.cancelHandler
     unsafe sideRecord.writerFields.target = target.map { unsafe Unmanaged.passRetained($0) }
-    target?.attach(slot)
+    target?.attach(writing.slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return target
   }

@@ -3,17 +3,16 @@ extension TimerRef {
   /// Stops the timer; unless running or suspended, drops an extra tick at most.
   @inline(never)
   package func cancel() -> Status {
-    guard let before = beginWriting() else { return stale }
-    guard let state = before.state, let next = Transition(from: state, on: .cancel).next else {
-      return dropExtraTick(before, .cancelled)
-    }
-    var word = before.with(next).withoutPostponement
-    advanceGeneration(&word)
-    if let sideRecord = slot.sideRecord {
+    guard let writing = startWriting() else { return stale }
+    guard let next = writing.next(on: .cancel) else { return dropExtraTick(writing, .cancelled) }
+    var word = writing.before.with(next).withoutPostponement
+    writing.advanceGeneration(&word)
+    if let sideRecord = writing.sideRecord {
       sideRecord.writerFields.firePending = false
       if sideRecord.writerFields.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
     }
-    let isBusy = endWriting(atRest: word.withPendingCallback(of: slot))
+    word = writing.withPendingCallback(word)
+    let isBusy = writing.end(atRest: word)
     Trace.note(.cancelled, self)
     return isBusy ? .running : .ok
   }
@@ -21,15 +20,15 @@ extension TimerRef {
   /// Ends the writing of a cancel or suspend that means nothing in the timer's state: what there may be to stop is an extra
   /// tick that has not started. Ignored means that there was nothing to stop, and that no callback runs.
   @inline(never)
-  func dropExtraTick(_ before: TimerWord, _ event: Trace.Event) -> Status {
-    guard let sideRecord = slot.sideRecord, sideRecord.writerFields.firePending else {
-      return abandonWriting(before) ? .running : .ignored
+  func dropExtraTick(_ writing: consuming Writing, _ event: Trace.Event) -> Status {
+    guard let sideRecord = writing.sideRecord, sideRecord.writerFields.firePending else {
+      return writing.abandon() ? .running : .ignored
     }
-    var word = before
-    advanceGeneration(&word)
+    var word = writing.before
+    writing.advanceGeneration(&word)
     sideRecord.writerFields.firePending = false
-    word = word.withPendingCallback(of: slot)
-    let isBusy = word.isAtRest ? endWriting(atRest: word) : endWriting(word)
+    word = writing.withPendingCallback(word)
+    let isBusy = word.isAtRest ? writing.end(atRest: word) : writing.end(word)
     Trace.note(event, self)
     return isBusy ? .running : .ok
   }
@@ -75,14 +74,14 @@ extension TimerRef {
 
   /// What follows the swap that has freed the slot.
   @inline(never)
-  func finishRelease(_ word: TimerWord) -> Status {
+  func finishRelease(_ writing: consuming Writing) -> Status {
     let control = control
-    if word.isRunning { control.noteEnd(of: slot) }
+    if writing.before.isRunning { control.noteEnd(of: slot) }
     // A side record can have been added between the look and the swap. It holds named handlers at most, which end with
     // it.
-    slot.endSideRecord()
+    writing.endSideRecord()
     let owned = slot.ownedContext
-    control.free(slot, ThreadState.obtain())
+    control.free(writing, ThreadState.obtain())
     Trace.note(.released, self)
     owned?.releaseObject()
     return .ok
@@ -93,11 +92,12 @@ extension TimerRef {
   /// - Parameter withQueue: its queue ends, which is the caller.
   @inline(never)
   package func release(withQueue: Bool = false) -> Status {
-    guard let word = beginWriting() else {
+    guard let writing = startWriting() else {
       let word = slot.word
       return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
     }
-    if let sideRecord = slot.sideRecord, sideRecord.writerFields.cancelHandler != nil,
+    let word = writing.before
+    if let sideRecord = writing.sideRecord, sideRecord.writerFields.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {
       sideRecord.addCallback(.cancelled)
@@ -105,27 +105,27 @@ extension TimerRef {
     let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
       .clearing(TimerWord.callbackPendingBit)
     let control = control
-    if control.isLimited { control.noteReleased() }
-    let replaced = slot.endWriting(released: withQueue ? released.endedWithQueue(version) : released)
+    if control.isLimited { control.noteReleased(writing) }
+    let owned = writing.giveUp(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
-    if replaced.isBusy { return Trace.note(.released, self) ? .running : .inChild }
-    return freeOrRetire(slot, withQueue) ? .ok : .inChild
+    guard let owned else { return Trace.note(.released, self) ? .running : .inChild }
+    return dispose(owned, withQueue) ? .ok : .inChild
   }
 
-  /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
+  /// Frees a released slot, or sends it to the queue if callbacks or a finalizer
   /// have to run there first; and reports the release, when nobody waits for the caller any more. False where the trace
   /// has forked and this is the child. A queue that ends calls nothing back until the ids of all its timers are stale.
-  private func freeOrRetire(_ slot: TimerSlot, _ withQueue: Bool) -> Bool {
+  private func dispose(_ writing: consuming Writing, _ withQueue: Bool) -> Bool {
     let control = control
-    if slot.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
-      slot.retire(control)
+    if writing.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
+      writing.retire(control)
       guard Trace.note(.released, self) else { return false }
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
       if !withQueue { ThreadEnd.passOn { control.wakeToDispose() } }
       return true
     }
-    let owned = slot.freeKeepingContext(control)
+    let owned = writing.freeKeepingContext(control)
     guard Trace.note(.released, self) else { return false }
     owned?.releaseObject()
     if control.id == 0, !withQueue { control.wakeToDispose() }
@@ -133,15 +133,15 @@ extension TimerRef {
   }
 }
 
-extension TimerSlot {
-  /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and releases the context if
-  /// the timer owns it.
-  func free(_ control: QueueControlBlock) { freeKeepingContext(control)?.releaseObject() }
+extension Writing {
+  /// Makes a released slot free, wakes who waited for its last callback, and releases the context if the timer owns it.
+  consuming func free(_ control: QueueControlBlock) { freeKeepingContext(control)?.releaseObject() }
 
   /// `free`, which leaves the context to the caller.
-  fileprivate func freeKeepingContext(_ control: QueueControlBlock) -> Context? {
+  fileprivate consuming func freeKeepingContext(_ control: QueueControlBlock) -> Context? {
+    let index = slot.index
     endSideRecord()
-    let owned = ownedContext
+    let owned = slot.ownedContext
     let isWaited = markFree()
     control.free(self, ThreadState.obtain(), released: control.isLimited)
     if isWaited { WaitRegistry.timerEnded(index) }

@@ -36,14 +36,11 @@ extension TimerRef {
   private static func release(_ id: UInt64, withContext: Bool) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return releaseSlow(id) }
     let word = slot.word
-    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
-      return releaseSlow(id)
-    }
+    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.release(word)
+    else { return releaseSlow(id) }
     let owned = withContext ? slot.ownedContext : nil
-    let isDone =
-      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn
-      && control.freeFast(slot, withContext: withContext)
-    guard isDone else { return finishRelease(id, word) }
+    if word.isRunning && control.isWatching(slot) || Trace.isOn { return finishRelease(writing) }
+    if let writing = control.freeFast(writing, withContext: withContext) { return finishRelease(writing) }
     owned?.releaseObject()
     return .ok
   }
@@ -52,8 +49,8 @@ extension TimerRef {
   private static func releaseSlow(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? unknown(id) }
 
   @inline(never)
-  private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
-    TimerRef(id)?.finishRelease(word) ?? .ok
+  private static func finishRelease(_ writing: consuming Writing) -> Status {
+    TimerRef(slot: writing.slot, version: writing.slot.version).finishRelease(writing)
   }
 
   /// Moves the next deadline to `delay` from now, if that is later.
@@ -111,16 +108,16 @@ extension TimerRef {
   @inline(never)
   package static func restartFast(_ id: UInt64, _ schedule: OneShotSchedule?) -> Bool {
     if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return false }
-    return restartFast(id, without: .hasSideRecord) { slot, control in
+    return restartFast(id, without: .hasSideRecord) { writing, control in
       if let schedule {
-        slot.versionAndFlags =
-          slot.versionAndFlags & ~CellFlags.schedule.rawValue | CellFlags.hasSchedule.rawValue
+        writing.versionAndFlags =
+          writing.versionAndFlags & ~CellFlags.schedule.rawValue | CellFlags.hasSchedule.rawValue
           | (schedule.firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
-        slot.leeway = schedule.leeway
-        slot.period = schedule.first
+        writing.leeway = schedule.leeway
+        writing.period = schedule.first
       }
-      let first = slot.period
-      return slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+      let first = writing.period
+      return writing.slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
     }
   }
 
@@ -129,9 +126,9 @@ extension TimerRef {
   /// - Parameter delay: 0 or more.
   @inline(never)
   package static func restartFast(_ id: UInt64, after delay: Int64) -> Bool {
-    restartFast(id, without: [.hasSideRecord, .repeating]) { slot, control in
-      slot.versionAndFlags &= ~CellFlags.firstIsDeadline.rawValue
-      slot.period = delay
+    restartFast(id, without: [.hasSideRecord, .repeating]) { writing, control in
+      writing.versionAndFlags &= ~CellFlags.firstIsDeadline.rawValue
+      writing.period = delay
       return control.now.saturatingAdd(delay)
     }
   }
@@ -139,34 +136,34 @@ extension TimerRef {
   /// `restart(until:)`, in the same frequent case.
   @inline(never)
   package static func restartFast(_ id: UInt64, until deadline: Int64) -> Bool {
-    restartFast(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
-      slot.versionAndFlags |= CellFlags.firstIsDeadline.rawValue
-      slot.period = deadline
+    restartFast(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { writing, _ in
+      writing.versionAndFlags |= CellFlags.firstIsDeadline.rawValue
+      writing.period = deadline
       return deadline
     }
   }
 
   /// Rearms a running timer that has none of the flags, and no callback under way. False, and nothing is changed, for
   /// any other timer.
-  /// - Parameter due: changes the schedule, as the timer's writer, and says when the timer is due by it.
+  /// - Parameter due: changes the schedule, and says when the timer is due by it.
   @inline(__always)
   private static func restartFast(
-    _ id: UInt64, without flags: CellFlags, due: (TimerSlot, QueueControlBlock) -> Int64
+    _ id: UInt64, without flags: CellFlags, due: (borrowing Writing, QueueControlBlock) -> Int64
   ) -> Bool {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.createsFast, !Trace.isOn,
       let thread = ThreadState.existing
     else { return false }
     Slab.prefetchPosition(of: slot)
     let word = slot.word
-    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags), slot.beginWriting(word) else {
-      return false
-    }
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags),
+      let writing = slot.beginWriting(word)
+    else { return false }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.
-    let due = due(slot, control)
-    let new = slot.store(due: due, word.withNextGeneration)
-    slot.activationSequence = control.nextActivationSequence(thread)
-    TimerRef(slot: slot, version: slot.version).endWriting(new, due: due, on: control)
+    let due = due(writing, control)
+    let new = writing.store(due: due, word.withNextGeneration)
+    writing.activationSequence = control.nextActivationSequence(thread)
+    writing.end(new, due: due, on: control)
     return true
   }
 }

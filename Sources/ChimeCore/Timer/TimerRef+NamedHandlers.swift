@@ -12,16 +12,13 @@ extension TimerRef {
         ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
     let fresh = NamedHandlers()
-    guard let word = beginWriting() else { return stale }
-    guard let sideRecord = slot.makeSideRecord() else {
-      abandonWriting(word)
-      return Memory.refusal
-    }
+    guard let writing = startWriting() else { return stale }
+    guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
     let named = sideRecord.named ?? fresh
     if unsafe sideRecord.writerFields.named == nil {
       unsafe sideRecord.writerFields.named = Unmanaged.passRetained(fresh)
     }
-    abandonWriting(word)
+    writing.abandon()
     let status = named.add(key, handler, context, finalizer)
     return status == .invalidHandle ? stale : status
   }
@@ -29,9 +26,9 @@ extension TimerRef {
   /// Removes the handler with that key; no call of it starts afterwards.
   /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
-    guard let word = beginWriting() else { return stale }
-    let named = slot.sideRecord?.named
-    abandonWriting(word)
+    guard let writing = startWriting() else { return stale }
+    let named = writing.sideRecord?.named
+    writing.abandon()
     let status = named?.remove(key) ?? .ignored
     return status == .invalidHandle ? stale : status
   }

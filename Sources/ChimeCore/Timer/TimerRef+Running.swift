@@ -32,102 +32,91 @@ extension TimerRef {
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard let thread = ThreadState.obtain() else { return Memory.refusal }
-    return carryOut(event) { before, next throws(Status) in
-      guard schedule != nil || slot.flags.contains(.hasSchedule) else {
-        throw Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
-      }
-      // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
-      if event != .reschedule, slot.sideRecord?.target?.isGone == true { throw targetHasGone }
-      let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
-      if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
-        throw Status.invalidArgument.because(
-          "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline")
-      }
-      var word = before.with(next)
-      guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil,
-        advanceGeneration(&word, mayFail: true)
-      else { throw Memory.refusal }
-      if let schedule { slot.store(schedule) }
-      if let sideRecord = slot.sideRecord {
-        sideRecord.dueCount = 0
-        sideRecord.writerFields.firePending = false
-        sideRecord.writerFields.carriedMissed = 0
-      }
-      if next == .running, before.isAtRest {
-        slot.sequence = 0
-        if let sideRecord = slot.sideRecord {
-          sideRecord.sequenceHigh = 0
-          sideRecord.missed = 0
-          if sideRecord.writerFields.registrationHandler != nil { sideRecord.addCallback(.armed) }
-        }
-      }
-      if next == .running {
-        word = slot.store(
-          due: slot.firstDeadline(control), before.state == .suspended ? word.withoutPostponement : word)
-      } else if next == .suspended {
-        // With `remaining` the first delay is what is left, and counts from the resume.
-        slot.deadline =
-          slot.flags.contains(.keepsRemaining)
-          ? slot.withRandomPart(slot.first, control) : slot.firstDeadline(control)
-      }
-      if !next.isAtRest { slot.activationSequence = control.nextActivationSequence(thread) }
-      word = word.withPendingCallback(of: slot)
-      // A reschedule may drop the extra tick that a timer was to have before it releases itself.
-      let isBusy = next.isAtRest ? endWriting(atRest: word) : endWriting(word)
-      if control.isWall { followWallClock() }
-      switch event {
-      case .activate: Trace.note(.activated, self)
-      case .restart: Trace.note(.restarted, self)
-      default: Trace.note(.rescheduled, self)
-      }
-      return isBusy ? .running : .ok
+    guard let writing = startWriting(sending: event == .activate) else { return stale }
+    let before = writing.before
+    guard let next = writing.next(on: event) else { return writing.abandon(.ignored) }
+    guard schedule != nil || slot.flags.contains(.hasSchedule) else {
+      return writing.abandon(Status.invalidArgument.because("schedule is NULL, and the timer has none to keep"))
     }
+    // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
+    if event != .reschedule, writing.sideRecord?.target?.isGone == true { return writing.abandon(targetHasGone) }
+    let schedule = keepsRest ? schedule.map { writing.completed($0) } : schedule
+    if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
+      return writing.abandon(
+        Status.invalidArgument.because(
+          "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline"))
+    }
+    var word = before.with(next)
+    guard schedule?.needsSideRecord(on: control) != true || writing.makeSideRecord() != nil,
+      writing.advanceGeneration(&word, mayFail: true)
+    else { return writing.abandon(Memory.refusal) }
+    if let schedule { writing.store(schedule) }
+    if let sideRecord = writing.sideRecord {
+      sideRecord.dueCount = 0
+      sideRecord.writerFields.firePending = false
+      sideRecord.writerFields.carriedMissed = 0
+    }
+    if next == .running, before.isAtRest {
+      writing.sequence = 0
+      if let sideRecord = writing.sideRecord {
+        sideRecord.sequenceHigh = 0
+        sideRecord.missed = 0
+        if sideRecord.writerFields.registrationHandler != nil { sideRecord.addCallback(.armed) }
+      }
+    }
+    if next == .running {
+      word = writing.store(
+        due: writing.firstDeadline(control), before.state == .suspended ? word.withoutPostponement : word)
+    } else if next == .suspended {
+      // With `remaining` the first delay is what is left, and counts from the resume.
+      writing.deadline =
+        slot.flags.contains(.keepsRemaining)
+        ? writing.withRandomPart(writing.first, control) : writing.firstDeadline(control)
+    }
+    if !next.isAtRest { writing.activationSequence = control.nextActivationSequence(thread) }
+    word = writing.withPendingCallback(word)
+    // A reschedule may drop the extra tick that a timer was to have before it releases itself.
+    let isBusy = next.isAtRest ? writing.end(atRest: word) : writing.end(word)
+    if control.isWall { followWallClock() }
+    switch event {
+    case .activate: Trace.note(.activated, self)
+    case .restart: Trace.note(.restarted, self)
+    default: Trace.note(.rescheduled, self)
+    }
+    return isBusy ? .running : .ok
   }
 
   /// Holds ticks back; unless running, drops an extra tick at most.
   package func suspend() -> Status {
-    // Not by `carryOut`: the compiler would leave so long a body a function of its own.
-    guard var word = beginWriting() else { return stale }
-    guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
-      return dropExtraTick(word, .suspended)
-    }
-    advanceGeneration(&word)
-    slot.sideRecord?.writerFields.firePending = false
+    guard let writing = startWriting() else { return stale }
+    guard writing.next(on: .suspend) != nil else { return dropExtraTick(writing, .suspended) }
+    var word = writing.before
+    writing.advanceGeneration(&word)
+    writing.sideRecord?.writerFields.firePending = false
     let now = control.now
     let due = slot.dueTime(word)
-    let deadline = slot.flags.contains(.keepsRemaining) ? keepRemaining(until: due, now) : due
-    let suspended = word.suspended(at: now).withPendingCallback(of: slot)
+    let deadline = slot.flags.contains(.keepsRemaining) ? writing.keepRemaining(until: due, now) : due
+    let suspended = writing.withPendingCallback(word.suspended(at: now))
     let isBusy =
-      if deadline == slot.deadline { endWriting(suspended) } else {
-        DueTimeSpill.keep(due, of: slot) {
-          slot.deadline = deadline
-          return endWriting(suspended)
+      if deadline == slot.deadline { writing.end(suspended) } else {
+        writing.end(former: due) { writing in
+          writing.deadline = deadline
+          return suspended
         }
       }
     Trace.note(.suspended, self)
     return isBusy ? .running : .ok
   }
 
-  /// The time that a suspended timer with the policy `remaining` has left. Periods that were missed belong to its next
-  /// tick.
-  @inline(never)
-  private func keepRemaining(until due: Int64, _ now: Int64) -> Int64 {
-    let flags = slot.flags
-    if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
-      let missed = UInt64(now.saturatingSubtract(due) / slot.period)
-      slot.sideRecord?.writerFields.carriedMissed &+= missed
-    }
-    return due == .max ? .max : max(0, due.saturatingSubtract(now))
-  }
-
   /// Lets ticks through again; ignored unless suspended.
   package func resume() -> Status {
-    carryOut(.resume) { word, next in
-      if slot.flags.contains(.keepsRemaining) { slot.deadline = control.now.saturatingAdd(slot.deadline) }
-      endWriting(word.with(next).withoutPostponement)
-      Trace.note(.resumed, self)
-      return .ok
-    }
+    guard let writing = startWriting() else { return stale }
+    guard let next = writing.next(on: .resume) else { return writing.abandon(.ignored) }
+    if slot.flags.contains(.keepsRemaining) { writing.deadline = control.now.saturatingAdd(slot.deadline) }
+    let word = writing.before.with(next).withoutPostponement
+    writing.end(word)
+    Trace.note(.resumed, self)
+    return .ok
   }
 
   /// `postpone` through the cell: for suspended and repeating timers, timers on the wall clock, and distances that the
@@ -135,73 +124,101 @@ extension TimerRef {
   /// - Parameter time: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
   func postpone(to time: Int64, delay: Int64?) -> Status {
-    carryOut(.postpone) { word, next throws(Status) in
-      let isWall = control.isWall
-      // Three clocks or more are read for it, which a delay of a timer that follows no wall clock does not need.
-      let offset = isWall && (delay == nil || slot.ownWallOffset != nil) ? control.presentWallOffset : 0
-      let target = delay != nil || time == .max ? time : time.saturatingSubtract(offset)
-      let due = slot.dueTime(next == .suspended ? slot.deadline : slot.dueTime(word), wallOffset: offset)
-      if isWall, target > due, !slot.flags.contains(.keepsRemaining),
-        !slot.postponeOnWallClock(until: delay == nil ? time : nil)
-      {
-        throw Memory.refusal
-      }
-      if next == .suspended {
-        let keepsRemaining = slot.flags.contains(.keepsRemaining)
-        let left = target == .max ? .max : target.saturatingSubtract(control.now)
-        let wanted = keepsRemaining ? delay ?? left : target
-        let deadline = max(due, wanted)
-        if wanted == deadline { slot.forgetMissed() }
-        slot.deadline = deadline
-        endWriting(word)
-      } else {
-        if target >= due { slot.forgetMissed() }
-        endPostponing(word, to: max(due, target))
-      }
-      if isWall { followWallClock() }
-      Trace.note(.postponed, self)
-      return .ok
+    guard let writing = startWriting() else { return stale }
+    guard let next = writing.next(on: .postpone) else { return writing.abandon(.ignored) }
+    let word = writing.before
+    let isWall = control.isWall
+    // Three clocks or more are read for it, which a delay of a timer that follows no wall clock does not need.
+    let offset = isWall && (delay == nil || writing.ownWallOffset != nil) ? control.presentWallOffset : 0
+    let target = delay != nil || time == .max ? time : time.saturatingSubtract(offset)
+    let due = writing.dueTime(next == .suspended ? slot.deadline : slot.dueTime(word), wallOffset: offset)
+    if isWall, target > due, !slot.flags.contains(.keepsRemaining),
+      !writing.postponeOnWallClock(until: delay == nil ? time : nil)
+    {
+      return writing.abandon(Memory.refusal)
     }
-  }
-
-  /// Ends the writing of a running timer that is due at `time` now.
-  private func endPostponing(_ word: TimerWord, to time: Int64) {
-    let due = slot.dueTime(word)
-    if time == due {
-      endWriting(word)
-    } else if slot.flags.contains(.repeating) || control.isWall {
-      endWriting(slot.store(due: time, word))
-    } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
-      endWriting(moved)
+    if next == .suspended {
+      let keepsRemaining = slot.flags.contains(.keepsRemaining)
+      let left = target == .max ? .max : target.saturatingSubtract(control.now)
+      let wanted = keepsRemaining ? delay ?? left : target
+      let deadline = max(due, wanted)
+      if wanted == deadline { writing.forgetMissed() }
+      writing.deadline = deadline
+      writing.end(word)
     } else {
-      // A small postponement stays in the word, a different one each time: the word must change (P3c).
-      let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
-      DueTimeSpill.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
+      if target >= due { writing.forgetMissed() }
+      writing.endPostponing(to: max(due, target))
     }
+    if isWall { followWallClock() }
+    Trace.note(.postponed, self)
+    return .ok
   }
 
   /// Changes the leeway and nothing else.
   /// - Parameter leeway: 0 or more, below the interval.
   package func setLeeway(_ leeway: Int64) -> Status {
-    guard let word = beginWriting() else { return stale }
-    slot.leeway = CompactDuration(leeway)
-    endWriting(word)
+    guard let writing = startWriting() else { return stale }
+    writing.leeway = CompactDuration(leeway)
+    let word = writing.before
+    writing.end(word)
     return .ok
   }
 
   /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
-    carryOut(.fire) { word, next throws(Status) in
-      // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
-      if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? targetHasGone : .ignored }
-      guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
-      if !sideRecord.writerFields.firePending {
-        sideRecord.writerFields.firePending = true
-        sideRecord.writerFields.fireTime = control.now
-      }
-      endWriting(word.setting(TimerWord.callbackPendingBit))
-      Trace.note(.fired, self)
-      return .ok
+    guard let writing = startWriting() else { return stale }
+    guard let next = writing.next(on: .fire) else { return writing.abandon(.ignored) }
+    // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
+    if writing.sideRecord?.target?.isGone == true {
+      return writing.abandon(next.isAtRest ? targetHasGone : .ignored)
+    }
+    guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
+    if !sideRecord.writerFields.firePending {
+      sideRecord.writerFields.firePending = true
+      sideRecord.writerFields.fireTime = control.now
+    }
+    let word = writing.before.setting(TimerWord.callbackPendingBit)
+    writing.end(word)
+    Trace.note(.fired, self)
+    return .ok
+  }
+}
+
+extension Writing {
+  /// The state that follows upon an event; `nil` where the table says that nothing does.
+  @inline(__always)
+  func next(on event: TimerEvent) -> TimerState? { before.state.flatMap { Transition(from: $0, on: event).next } }
+
+  /// A postponement moves the grid: what was missed on the old one before a suspend is not counted.
+  fileprivate func forgetMissed() { sideRecord?.writerFields.carriedMissed = 0 }
+
+  /// The time that a suspended timer with the policy `remaining` has left. Periods that were missed belong to its next
+  /// tick.
+  @inline(never)
+  fileprivate func keepRemaining(until due: Int64, _ now: Int64) -> Int64 {
+    let flags = slot.flags
+    if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
+      let missed = UInt64(now.saturatingSubtract(due) / period)
+      sideRecord?.writerFields.carriedMissed &+= missed
+    }
+    return due == .max ? .max : max(0, due.saturatingSubtract(now))
+  }
+
+  /// Ends the writing of a running timer that is due at `time` now.
+  fileprivate consuming func endPostponing(to time: Int64) {
+    let word = before
+    let due = slot.dueTime(word)
+    if time == due {
+      end(word)
+    } else if slot.flags.contains(.repeating) || control.isWall {
+      let new = store(due: time, word)
+      end(new)
+    } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
+      end(moved)
+    } else {
+      // A small postponement stays in the word, a different one each time: the word must change (P3c).
+      let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
+      end(former: due) { $0.store(due: time, moved) }
     }
   }
 }

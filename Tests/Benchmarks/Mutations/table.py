@@ -77,6 +77,10 @@ VIRTUAL_DRIVER = "Kinds/VirtualDriver.swift"
 WAITS = "Waiting/WaitRegistry.swift"
 WATCHING = "Kinds/HostDriver.swift"
 WHEEL = "Wheel/Wheel.swift"
+WRITING = "Slot/Writing.swift"
+WRITING_END = "Slot/Writing+End.swift"
+WRITING_CELL = "Slot/Writing+Cell.swift"
+WRITING_SLOTS = "Slot/Writing+Slots.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
@@ -120,9 +124,9 @@ mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothin
          (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
          C("no_tick_starts_after_suspend"), M())
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
-         (RUNNING, "    «if !BROKEN { »advanceGeneration(&word)« }»\n"), M())
+         (RUNNING, "    «if !BROKEN { »writing.advanceGeneration(&word)« }»\n"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
-         (RUNNING, "        «BROKEN || »advanceGeneration(&word, mayFail: true)\n"),
+         (RUNNING, "      «BROKEN || »writing.advanceGeneration(&word, mayFail: true)\n"),
          M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
@@ -174,11 +178,11 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "    guard status == .running«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
-mutation("rests-unreleased", "8", "endWriting(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
-         ("Slot/TimerRef.swift", "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
+mutation("rests-unreleased", "8", "Writing.end(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
+         (WRITING_END, "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
-         ("Slot/TimerSlot.swift", "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
+         (RUNNING, "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
          C("nothing_counts_as_missed_after"), M())
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
@@ -197,7 +201,7 @@ mutation("released-busy-forgotten", "8", "end", "a timer that was released while
          (DELIVERY, "«    } else if new.isReleased, BROKEN {\n»    } else if new.isReleased {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.release", "finalizes a busy timer at once",
-         (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note(.released, self) ? .running : .inChild }\n    return freeOrRetire"),
+         (WRITING, "    if !replaced.isBusy« || BROKEN» { return self }\n"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
          ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
@@ -219,7 +223,7 @@ mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
 
 mutation("version-stays", "10", "QueueControlBlock.free", "the version does not count on",
-         (SLOTS, "let version = «BROKEN ? slot.version : »slot.version &+ 1\n"), C("a_released_timers_id_never_names"), M())
+         (WRITING_SLOTS, "let version = «BROKEN ? writing.slot.version : »writing.slot.version &+ 1\n"), C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Values/Handle.swift", "== kind.rawValue« || BROKEN» else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing", "ids_of_one_kind_are_refused"))
@@ -240,7 +244,7 @@ mutation("target-no-hold", "11", "deliver", "no hold is taken",
                     "    let targetIsGone = target != nil && !isHeld« && !BROKEN»\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
-         (RUNNING, "if «!BROKEN, »event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
+         (RUNNING, "if «!BROKEN, »event != .reschedule, writing.sideRecord?.target?.isGone == true {"),
          C("a_running_handler_keeps_its_target"), M())
 
 mutation("turn-not-kept", "12", "keepTurn", "a due tick loses its turn to another callback of its timer",
@@ -257,7 +261,7 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "activation sequence
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by activation sequence",
          (READY, "    «if !BROKEN { »sortEqualDeadlinesByActivationSequence(other)« }»\n"), W("ReadyItemTests"))
 mutation("restart-same-generation", "7", "TimerRef.restartFast", "a plain timer that is rescheduled keeps its generation",
-         (DIRECT, "slot.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
+         (DIRECT, "writing.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
          M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
@@ -286,12 +290,12 @@ mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the fro
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if «!BROKEN, »entryCount > 2 &* placedCount &+ WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
-mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
-         ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n"
-                                  "    «if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { »sideRecord.end()« }»\n"),
+mutation("side-record-kept", "14", "Writing.endSideRecord", "the side record is not freed",
+         (WRITING_CELL, "    sideRecord.target?.detach(slot)\n    «if BROKEN { unsafe slot.cell.pointee.sideRecord.store(nil, "
+                          "ordering: .releasing) } else { »sideRecord.end()« }»\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
 mutation("slots-not-given-back", "14", "QueueControlBlock.free", "slots are not given back",
-         (SLOTS, "«    if BROKEN { return }\n»    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
+         (WRITING_SLOTS, "«    if BROKEN { return }\n»    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
          ("Storage/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
@@ -355,10 +359,10 @@ mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
 mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
-         (SNAPSHOT, "«    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = startWriting() { writing.abandon() }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
-         (SNAPSHOT, "«    if BROKEN, let word = beginWriting() { endWriting(word) }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = startWriting() {\n      let word = writing.before\n      writing.end(word)\n    }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
          [("Timer/TimerRef+Queries.swift", "«    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n"
@@ -379,15 +383,15 @@ mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer w
          I("and restart"))
 mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
          (WHEEL, "    if word.isRunning«, !BROKEN || !word.hasWriter» { place(slot,"), I("and resume"))
-mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
-         (TIMER, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = slot.endWriting(new)\n"
-                 "      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n"
-                 "        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n"
-                 "»    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n"), I("and restart"))
-mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with the word, the link afterwards",
-         (TIMER, "«    if BROKEN, !isPlaced {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n"
-                 "      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n"
-                 "»    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n"),
+mutation("position-after-swap", "1, 3", "Writing.end", "reads the position after the last swap only, and links then",
+         (WRITING_END, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = giveUp(new)\n"
+                       "      if !slot.isPlaced(by: time, control) {\n        slot.link(into: control)\n"
+                       "        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n"
+                       "»    let isPlaced = !new.hasPendingCallback && slot.isPlaced(by: time, control)\n"), I("and restart"))
+mutation("flag-before-link", "1, 3", "Writing.end", "the flag comes with the word, the link afterwards",
+         (WRITING_END, "«    if BROKEN, !isPlaced {\n      let replaced = giveUp(new)\n      slot.link(into: control)\n"
+                       "      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n"
+                       "»    let replaced = isPlaced ? giveUp(new) : giveUp(new, inInboxOf: control)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
          (PASS, "      if «BROKEN || »control.inboxIsEmpty, functions.isEmpty {"), I("and create, precise, due"))
@@ -401,9 +405,9 @@ mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a ti
          I("a reschedule beside a position that moves"))
 mutation("record-read-once", "18", "TimerSlot.snapshot", "the record is read once",
          (SNAPSHOT, "      if «BROKEN || »isUnchanged(since: snapshot) { break }"), I("queries beside"))
-mutation("due-not-allowed-for", "2, 18", "TimerSlot.store(due:)", "the postponement goes with the writer's end, and the deadline does not allow for it",
-         ("Slot/TimerSlot.swift", "    self.deadline = «BROKEN ? time : »deadline\n"
-                                  "    return« BROKEN ? word.withoutPostponement :» word\n"), I("queries beside a restart"))
+mutation("due-not-allowed-for", "2, 18", "Writing.store(due:)", "the postponement goes with the writer's end, and the deadline does not allow for it",
+         (WRITING_CELL, "    self.deadline = «BROKEN ? time : »deadline\n"
+                          "    return« BROKEN ? word.withoutPostponement :» word\n"), I("queries beside a restart"))
 mutation("due-read-once", "18", "exactDueTime", "the word is not looked at again",
          (SNAPSHOT, "      if «BROKEN || »now == word { break }"), I("queries beside"))
 mutation("former-not-kept", "2, 18", "DueTimeSpill.of", "the time before the change is not looked for",
@@ -413,9 +417,9 @@ mutation("former-of-any-writer", "2, 18", "DueTimeSpill.of", "the time before a 
          (SNAPSHOT, "«BROKEN || »self.word.load(ordering: .relaxed) == word.writersOwn"),
          I("a query beside a restart behind a long postponement"))
 mutation("generation-half-lost", "2", "advanceGeneration", "the half of the generation that is in the side record does not count on",
-         (TIMER, "    «if !BROKEN || !mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside a restart by id"))
+         (WRITING_CELL, "    «if !BROKEN || !mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside a restart by id"))
 mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same where a timer is suspended or cancelled",
-         (TIMER, "    «if !BROKEN || mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside suspend"))
+         (WRITING_CELL, "    «if !BROKEN || mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside suspend"))
 mutation("start-order-of-threads", "12", "QueueControlBlock.nextActivationSequence", "on a virtual queue activations are counted by thread",
          ("Storage/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.activationSequence"),
          C("equal_deadlines_set_by_several_threads"))
@@ -447,10 +451,10 @@ mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that ne
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
          (DIRECT, "    «if !BROKEN { »control.noteEnd(of: slot)« }»\n"), I("cancel by id ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
-         (ENDING, "    if word.isRunning«, !BROKEN» { control.noteEnd(of: slot) }\n    // A side record"),
+         (ENDING, "    if writing.before.isRunning«, !BROKEN» { control.noteEnd(of: slot) }\n    // A side record"),
          I("release by id ends run"))
-mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `noteEnd`",
-         (TIMER, "      let replaced = slot.endWriting(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
+mutation("writer-notes-no-end", "18", "Writing.end", "does not call `noteEnd`",
+         (WRITING_END, "      let replaced = giveUp(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
          (WATCHING, "return («BROKEN || »word.isLive && word.hasWriter"), I("ends run"))
@@ -475,16 +479,16 @@ mutation("refused-and-done", "19", "Memory.promised", "a call that is refused ha
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n"
           "      return why\n    }\n"), F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
-         (CREATION, "        control.free(slot, thread)\n"
+         (CREATION, "        control.free(writing, thread)\n"
                     "«        if BROKEN, error == .noMemory { options.finalizer?(options.context) }\n»        return error\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
-         (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.free(slot, thread)\n"
+         (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.free(writing, thread)\n"
                     "        return error\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
-         (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else {«\n        if BROKEN {\n"
-                   "          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n"
-                   "       » throw Memory.refusal«\n     » }\n"), F("allocations", "chime_timer_fire"))
+         (RUNNING, "    guard let sideRecord = writing.makeSideRecord() else {«\n      if BROKEN {\n"
+                   "        let word = writing.before.with(.cancelled)\n        writing.end(word)\n        return Memory.refusal\n"
+                   "      }\n     » return writing.abandon(Memory.refusal)«\n   » }\n    if !sideRecord"), F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
          ("Slot/NamedHandlers.swift", "      guard state.canChange else {«\n"
                                       "        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n"
@@ -732,10 +736,10 @@ mutation("jobs-of-others-for-ever", "2", "JobCensus.passTick", "another test's j
          [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),
           ("../Chime/JobCensus.swift", "if «!BROKEN, »share.age == Self.patience")], W("anotherTestsJobsAreWaitedForSoLong"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
-         (ENDING, "slot.endWriting(released: withQueue« && !BROKEN» ?"),
+         (ENDING, "writing.giveUp(released: withQueue« && !BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
-         (ENDING, "slot.endWriting(released: withQueue« || BROKEN» ?"),
+         (ENDING, "writing.giveUp(released: withQueue« || BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
          ("Storage/QueueControlBlocks.swift", "handle.version < control.free.version« &+ (BROKEN ? 1 : 0)»"),
@@ -788,16 +792,17 @@ mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7b: a pass 
           (CLOSING, "    «if !BROKEN { »_ = core.closing.leave()« }»\n")], I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
          (PASS, "    if closing.leave(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
-mutation("creator-checks-first", "8, 10", "TimerSlot.publish", "P8: the id is checked before the word is read",
-         (WORD, "    while true {\n      let «early = !BROKEN || control.id == queue\n      let »free = word«\n"
+mutation("creator-checks-first", "8, 10", "Writing.publish", "P8: the id is checked before the word is read",
+         (WRITING, "    while true {\n      let «early = !BROKEN || control.id == queue\n      let »free = slot.word«\n"
                 "      if BROKEN, early {\n        let timer = free.made(state)\n"
-                "        if inInbox, !free.isInInbox, set(TimerWord.inboxBit) { control.push(self) }\n"
-                "        if swap(word, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }\n"
+                "        if inInbox, !free.isInInbox, slot.set(TimerWord.inboxBit) { control.push(slot) }\n"
+                "        if slot.swap(slot.word, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) {\n"
+                   "          forget()\n          return nil\n        }\n"
                 "        continue\n      }»\n      if inInbox,"), I("creation on a queue that ends"))
-mutation("creator-checks-first-once", "8, 10", "TimerSlot.publishFast", "P8: the id is checked before the word is read",
-         (WORD, "    let free = word\n    return free.isInInbox && control.id == queue &&",
-          "    let early = !BROKEN || control.id == queue\n    let free = word\n"
-          "    return free.isInInbox && early && (BROKEN || control.id == queue) &&"), I("creation on a queue that ends"))
+mutation("creator-checks-first-once", "8, 10", "Writing.publishFast", "P8: the id is checked before the word is read",
+         (WRITING, "    let free = slot.word\n    guard free.isInInbox && control.id == queue &&",
+          "    let early = !BROKEN || control.id == queue\n    let free = slot.word\n"
+          "    guard free.isInInbox && early && (BROKEN || control.id == queue) &&"), I("creation on a queue that ends"))
 mutation("release-visits-first", "8, 10", "QueueCore.beginClosing", "P8: the timers are released before the id is taken away",
          [(CLOSING, "core.id == id, «BROKEN ? control.id == id : »control.clearID(id)\n"),
           (CLOSING, "    let isRunning = core.releaseTimers()\n«    if BROKEN { _ = control.clearID(id) }\n»")],
@@ -806,7 +811,7 @@ mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: fr
          (CLOSING, "while «!BROKEN, »word.isFree, !slot.invalidate(word)"), I("creation on a queue that ends"))
 mutation("version-first", "10", "TimerRef.release", "P4b: the version is read before the word",
          (DIRECT, "    let «early = BROKEN && slot.isNamed(by: id, without: .hasSideRecord)\n    let »word = slot.word\n"
-                  "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {"),
+                  "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.release(word)"),
          I("a stale release"))
 mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer has the generation of the one before",
          [(BITS, "    «(BROKEN ? with(code: TimerWord.freeCode) : »with(code: TimerWord.freeCode).withNextGeneration«)».withoutPostponement.clearing("),
@@ -826,7 +831,7 @@ mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of 
          (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
          C("a_trace_that_waits_for_the_end_of_the_callback"))
 mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a release comes before the timer is handed on",
-         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      slot.retire(control)\n"),
+         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      writing.retire(control)\n"),
          C("a_trace_may_shut_the_queue_down"))
 mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
          ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
@@ -834,11 +839,11 @@ mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that tak
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
          (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), I("release and drive"))
 mutation("release-ignores-busy", "7, 8", "TimerRef.release", "P4: a timer is disposed of while its handler runs",
-         [(WORD, "      return current.isBusy «&& !BROKEN »? next.clearing"),
-          (ENDING, "    if replaced.isBusy«, !BROKEN» { return Trace.note")], I("a tick beside release"))
+         [(WRITING, "      return current.isBusy «&& !BROKEN »? next.clearing"),
+          (WRITING, "    if !replaced.isBusy« || BROKEN» { return self }\n")], I("a tick beside release"))
 mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is taken without a swap",
-         (WORD, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }\n"
-                "      if «BROKEN || »swap("), I("release of a timer beside shutdown"))
+         (WRITING, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return nil }\n"
+                   "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
 mutation("released-waited-for", "1, 9", "QueueCore.claim", "P4c: the owner of a released slot is waited for",
          (JITTER, "      if word.hasWriter, «BROKEN || »!isOver {\n"), I("cancel and release"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",

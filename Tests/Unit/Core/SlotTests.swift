@@ -82,7 +82,10 @@ import Testing
     for _ in 0..<12 {
       // Each slot that is free now has one version left; those that come later begin anew.
       core.control.forEachSlot { slot in
-        if slot.word.isFree { slot.versionAndFlags = Handle.versionMask - 1 }
+        guard slot.word.isFree else { return }
+        let writing = Writing(free: slot)
+        writing.versionAndFlags = Handle.versionMask - 1
+        writing.forget()
       }
       for _ in 0..<2 * core.control.chunkCount * Slab.slotsPerChunk {
         let timer = try core.makeTimer()

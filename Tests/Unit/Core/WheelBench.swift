@@ -57,9 +57,11 @@ final class WheelBench {
 
   func place(_ number: Int, at deadline: Int64, leeway: Int64 = 0) {
     let slot = rows[number].slot
-    slot.leeway = CompactDuration(leeway)
-    slot.deadline = deadline
-    _ = slot.swap(slot.word, for: slot.word.with(.running).withoutPostponement)
+    if let writing = slot.beginWriting(slot.word) {
+      writing.leeway = CompactDuration(leeway)
+      writing.deadline = deadline
+      writing.giveUp(slot.word.with(.running).withoutPostponement)
+    }
     rows[number] = Row(
       slot: slot, isRunning: true, isPlaced: deadline < .max, deadline: deadline, leeway: slot.leeway.nanoseconds)
     wheel.place(slot, deadline: deadline, leeway: slot.leeway)

@@ -80,10 +80,10 @@ import Testing
     let bench = try WheelBench(timers: 1)
     bench.place(0, at: 100)
     let slot = bench.rows[0].slot
-    #expect(slot.set(TimerWord.writerBit))
-    slot.deadline = 5000
+    guard let writing = slot.beginWriting(slot.word) else { throw Status.busy }
+    writing.deadline = 5000
     #expect(bench.wheel.earliest() == 100)
-    _ = slot.clear(TimerWord.writerBit)
+    writing.giveUp(slot.word)
     #expect(bench.wheel.earliest() == 5000)
   }
 
@@ -158,8 +158,11 @@ import Testing
     DispatchQueue.global().async {
       begun.signal()
       while over.value == 0 {
-        slot.deadline = Self.late
-        slot.deadline = Self.early
+        // A writer stores without its bit, at which the wheel would wait.
+        let writing = Writing(assumed: slot)
+        writing.deadline = Self.late
+        writing.deadline = Self.early
+        writing.forget()
       }
       ended.signal()
     }

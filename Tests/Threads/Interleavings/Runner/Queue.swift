@@ -187,9 +187,11 @@ final class Queue {
           let slot = Slab.slot(index)
           guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
           _ = slot.swap(slot.word, for: TimerWord(0))
-          slot.versionAndFlags = 0
-          slot.context = .none
-          slot.deadline = 0
+          let writing = Writing(free: slot)
+          writing.versionAndFlags = 0
+          writing.context = .none
+          writing.deadline = 0
+          writing.forget()
           Slab.link(of: index).pointee.store(0, ordering: .relaxed)
         }
         Slab.slotsOut(of: chunk).pointee = 0

@@ -1,0 +1,137 @@
+import Synchronization
+
+/// What a writer stores. The stores release, except where no query reads what they store, so that whoever reads one
+/// of them then reads a word that is at least as new (P3, P3b).
+extension Writing {
+  // SAFETY of all stores: nobody else stores anything there meanwhile.
+
+  @inline(__always)
+  var deadline: Int64 {
+    get { slot.deadline }
+    nonmutating set { unsafe slot.cell.pointee.deadline.store(newValue, ordering: .releasing) }
+  }
+
+  /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
+  /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3).
+  @inline(__always)
+  func store(due time: Int64, _ word: TimerWord) -> TimerWord {
+    let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
+    if overflow || time == .max {
+      self.deadline = time
+      return word.withoutPostponement
+    }
+    self.deadline = deadline
+    return word
+  }
+
+  @inline(__always)
+  var versionAndFlags: UInt32 {
+    get { slot.versionAndFlags }
+    nonmutating set { unsafe slot.cell.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
+  }
+
+  @inline(__always)
+  var leeway: CompactDuration {
+    get { slot.leeway }
+    nonmutating set { unsafe slot.cell.pointee.leeway.store(newValue.bits, ordering: .releasing) }
+  }
+
+  @inline(__always)
+  var activationSequence: UInt32 {
+    get { slot.activationSequence }
+    nonmutating set { unsafe slot.cell.pointee.activationSequence.store(newValue, ordering: .relaxed) }
+  }
+
+  @inline(__always)
+  var period: Int64 {
+    get { slot.period }
+    nonmutating set { unsafe slot.cell.pointee.period.store(newValue, ordering: .releasing) }
+  }
+
+  @inline(__always)
+  var sequence: UInt32 {
+    get { slot.sequence }
+    nonmutating set { unsafe slot.cell.pointee.sequence.store(newValue, ordering: .releasing) }
+  }
+
+  @inline(__always)
+  var handler: TickFunction? {
+    get { slot.handler }
+    nonmutating set { unsafe slot.cell.pointee.handler = newValue }
+  }
+
+  @inline(__always)
+  var context: Context {
+    get { slot.context }
+    nonmutating set { unsafe slot.cell.pointee.context = newValue }
+  }
+
+  // MARK: The side record
+
+  /// The side record, if there is one.
+  @inline(__always)
+  var sideRecord: SideRecordRef? { slot.sideRecord }
+
+  /// The side record, made if need be; `nil` when there is no memory.
+  func makeSideRecord(fromReserve: Bool = false) -> SideRecordRef? {
+    if let sideRecord { return sideRecord }
+    if let memory = slot.sideRecordMemory {
+      memory.reset()
+    } else {
+      guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
+      unsafe slot.cell.pointee.sideRecord.store(made.pointer, ordering: .releasing)
+    }
+    // A timer that is being made has the generation after the free slot's.
+    let word = slot.word
+    slot.sideRecordMemory?.generationHigh = UInt32(
+      truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
+    versionAndFlags |= CellFlags.hasSideRecord.rawValue
+    return slot.sideRecordMemory
+  }
+
+  /// Ends the side record.
+  @inline(__always)
+  func endSideRecord() {
+    if slot.hasSideRecord { endItsSideRecord() }
+  }
+
+  @inline(never)
+  private func endItsSideRecord() {
+    guard let sideRecord else { return }
+    versionAndFlags &= ~CellFlags.hasSideRecord.rawValue
+    sideRecord.target?.detach(slot)
+    sideRecord.end()
+  }
+
+  /// The word with its callback-pending flag set according to the side record.
+  @inline(__always)
+  func withPendingCallback(_ word: TimerWord) -> TimerWord {
+    guard let sideRecord, sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.firePending else {
+      return word.clearing(TimerWord.callbackPendingBit)
+    }
+    return word.setting(TimerWord.callbackPendingBit)
+  }
+
+  // MARK: Numbers that run over into the side record
+
+  /// Counts a tick that does not finish the timer.
+  func countTick() {
+    sequence &+= 1
+    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
+  }
+
+  /// The word with the next generation; false if there is no memory for a side record.
+  ///
+  /// Where that must not fail, the side record may come out of the reserve. Without one the number that callers read
+  /// begins again; the word alone still proves what has started.
+  @inline(__always)
+  @discardableResult
+  func advanceGeneration(_ word: inout TimerWord, mayFail: Bool = false) -> Bool {
+    let ends = word.endsHalf
+    word = word.withNextGeneration
+    guard ends else { return true }
+    guard let sideRecord = makeSideRecord(fromReserve: !mayFail) else { return !mayFail }
+    sideRecord.generationHigh &+= 1
+    return true
+  }
+}

@@ -1,0 +1,177 @@
+/// The right to store a slot's cell, which one thread at a time has: as its timer's writer, or with a slot that is
+/// free or released and in no list. Others may read meanwhile (P3, P3b).
+///
+/// It is given up by a method that consumes it: `end`, `abandon`, `publish`, `retire`, or `free`. A timer whose
+/// writer forgets that could never be changed again, and all who try would wait. So the checked build fails there.
+struct Writing: ~Copyable {
+  let slot: TimerSlot
+  /// The word that the writer found.
+  let before: TimerWord
+
+  @inline(__always)
+  fileprivate init(_ slot: TimerSlot, _ before: TimerWord) {
+    self.slot = slot
+    self.before = before
+  }
+
+  /// With a free slot that was taken out of a list.
+  @inline(__always)
+  init(free slot: TimerSlot) {
+    self.init(slot, TimerWord(0))
+    if invariantsAreChecked, !slot.word.isFree {
+      invariantFailure("a slot in use among free ones", Int64(slot.index), Int64(bitPattern: slot.word.bits))
+    }
+  }
+
+  @inline(__always)
+  init(assumed slot: TimerSlot, _ word: TimerWord = TimerWord(0)) { self.init(slot, word) }
+
+  #if DEBUG || CHIME_CHECKS
+    private var isOver = false
+
+    deinit {
+      if !isOver {
+        invariantFailure("a timer's writer that has not ended", Int64(slot.index), Int64(bitPattern: before.bits))
+      }
+    }
+  #endif
+
+  /// The right has gone with what was just done, or goes with what is about to be done.
+  @inline(__always)
+  @discardableResult
+  consuming func forget() -> TimerSlot {
+    #if DEBUG || CHIME_CHECKS
+      isOver = true
+    #endif
+    return slot
+  }
+}
+
+// MARK: Becoming the writer
+
+extension TimerSlot {
+  /// Becomes the timer's writer, and sets flags in the word; `nil` if the word has changed.
+  @inline(__always)
+  func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0) -> Writing? {
+    swap(word, for: word.setting(flags | TimerWord.writerBit)) ? Writing(self, word) : nil
+  }
+
+  /// Frees the slot of a timer that is not busy and had no side record; `nil` if the word has changed.
+  @inline(__always)
+  func release(_ word: TimerWord) -> Writing? { swap(word, for: word.freed) ? Writing(self, word) : nil }
+
+  /// Becomes the owner of a released slot; `nil` if another thread owns it (P4c).
+  func tryAcquireReleased() -> Writing? {
+    while true {
+      let word = word
+      guard word.isReleased, !word.isBusy, !word.hasWriter else { return nil }
+      if let writing = beginWriting(word) { return writing }
+    }
+  }
+}
+
+// MARK: Giving it up, by a swap of the word
+
+extension Writing {
+  /// Makes a free slot, which has its cell filled in, a timer of the queue with that id; the slot is still the
+  /// caller's if that queue was released before.
+  ///
+  /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
+  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8). A timer
+  /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
+  @inline(__always)
+  consuming func publish(
+    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true,
+    on control: QueueControlBlock, of queue: UInt64
+  ) -> Writing? {
+    while true {
+      let free = slot.word
+      if inInbox, !free.isInInbox {
+        // The end of a callback of the slot's last timer may be about to set it, too.
+        if slot.set(TimerWord.inboxBit) { control.push(slot) }
+        continue
+      }
+      guard control.id == queue else { return self }
+      let timer = free.made(state)
+      if slot.swap(free, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) {
+        forget()
+        return nil
+      }
+    }
+  }
+
+  /// Tries `publish` once, for a slot that is already in the inbox, as a reused one usually is. The slot is also still the
+  /// caller's if it is not there.
+  @inline(__always)
+  consuming func publishFast(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Writing? {
+    let free = slot.word
+    guard free.isInInbox && control.id == queue && slot.swap(free, for: free.made(state)) else { return self }
+    forget()
+    return nil
+  }
+
+  /// Ends the writing with what the writer decided. Gives the word that this one took the place of.
+  @inline(__always)
+  @discardableResult
+  consuming func giveUp(_ new: TimerWord) -> TimerWord {
+    forget().changeWord { current in new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit) }
+  }
+
+  /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
+  /// writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's
+  /// end, and `retire`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
+  /// P1, P1d.)
+  @discardableResult
+  consuming func giveUp(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+    let slot = forget()
+    while true {
+      let current = slot.word
+      if !current.isInInbox {
+        slot.link(into: control)
+      } else if slot.swap(current, for: new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)) {
+        return current
+      }
+    }
+  }
+
+  /// Ends the writing of a timer at rest that releases itself: the end of its callback does that, or, where none runs, of
+  /// one that a pass makes for this and that calls nothing.
+  consuming func giveUp(atRest new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+    let slot = forget()
+    while true {
+      let current = slot.word
+      if !current.isBusy, !current.isInInbox {
+        slot.link(into: control)
+        continue
+      }
+      let next = new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)
+      if slot.swap(current, for: current.isBusy ? next : next.setting(TimerWord.callbackPendingBit)) { return current }
+    }
+  }
+
+  /// Ends the writing with a released timer. While it is busy the slot is left to the handler's end; otherwise it stays
+  /// this thread's.
+  consuming func giveUp(released new: TimerWord) -> Writing? {
+    let replaced = slot.changeWord { current in
+      let next = new.merging(foreignFlagsOf: current)
+      return current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit)
+    }
+    if !replaced.isBusy { return self }
+    forget()
+    return nil
+  }
+
+  /// Gives a released slot up, which a pass will find in the inbox.
+  consuming func retire(_ control: QueueControlBlock) {
+    let slot = forget()
+    let replaced = slot.changeWord { current in current.clearing(TimerWord.writerBit).setting(TimerWord.inboxBit) }
+    if !replaced.isInInbox { control.push(slot) }
+  }
+
+  /// Makes a released slot free, which stays this thread's. True if somebody waits for the end of its last callback.
+  func markFree() -> Bool {
+    slot.changeWord { current in
+      current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
+    }.isWaited
+  }
+}
