@@ -18,6 +18,7 @@ extension QueueCore {
   }
 
   /// The host-driven queue with that id; unsupported if it is of another kind.
+  static func findHost(_ id: UInt64) throws(Status) -> (core: QueueCore, driver: HostDriver) {
     guard let core = find(id) else { throw unknown(id) }
     guard let driver = core.driver as? HostDriver else { throw isNoHost }
     return (core, driver)

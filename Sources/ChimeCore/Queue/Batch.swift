@@ -13,8 +13,8 @@ struct Batch {
   var others = PassList<UInt32>()
   /// The first of `ready` that had no turn.
   private var next = 0
-  /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
-  var retired = PassList<UInt32>()
+  /// Slots of released timers, each with its writing, whose callbacks and finalizers are called at the end of the slice.
+  private(set) var retired = PassList<UInt32>()
   private var scratch: PassScratch?
   /// Looked at by checks: the slot that was held back last.
   var heldBack = UInt32.max
@@ -34,6 +34,15 @@ struct Batch {
       slot.turnVersion = slot.version
       pendingCallbacks.append(slot.index)
     }
+  }
+
+  /// Keeps a released timer for the end of the slice.
+  mutating func retire(_ released: consuming Writing) { retired.append(released.forget().index) }
+
+  /// The released timer that was kept last.
+  mutating func takeRetired() -> Writing? {
+    guard let index = retired.popLast() else { return nil }
+    return Writing(released: Slab.slot(index))
   }
 
   /// Takes back turns of callbacks that are not pending any more, up to one that is or may be.
@@ -209,11 +218,12 @@ extension TimerSlot {
   func pendingCallbackTime() -> Int64 {
     let timer = TimerRef(slot: self, version: version)
     // The side record belongs to the writer. One who is there is not waited for: the timer is changing.
-    guard let word = timer.word, !word.hasWriter, beginWriting(word) else { return .min }
-    defer { timer.abandonWriting(word) }
+    guard let word = timer.word, !word.hasWriter, let writing = beginWriting(word) else { return .min }
+    var time = Int64.min
     if let sideRecord, sideRecord.writerFields.pendingCallbacks == 0, sideRecord.writerFields.firePending {
-      return sideRecord.writerFields.fireTime
+      time = sideRecord.writerFields.fireTime
     }
-    return .min
+    writing.abandon()
+    return time
   }
 }

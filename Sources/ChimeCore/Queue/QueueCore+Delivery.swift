@@ -1,6 +1,6 @@
 /// One callback of one timer: the claim, the tick, the call, the end.
-extension TimerSlot {
-  /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
+extension Writing {
+  /// Stores the next due time of a running timer, on whatever clock.
   @inline(__always)
   fileprivate func move(from due: Int64, to next: Int64, _ word: TimerWord) -> TimerWord {
     moveOnWallClock(by: next.saturatingSubtract(due))
@@ -11,7 +11,7 @@ extension TimerSlot {
 extension SideRecordRef {
   /// Counts a tick that stands for so many missed due times of the grid, and for those carried over a suspend, against the
   /// limit. Gives how many missed ones that are, how many of those are of the grid, and whether the limit has been reached:
-  /// what was carried counts first. The caller is the writer.
+  /// what was carried counts first.
   fileprivate func countDueTimes(missed onGrid: UInt64) -> (missed: UInt64, onGrid: UInt64, isLast: Bool) {
     let carried = writerFields.carriedMissed
     var all = onGrid &+ carried
@@ -58,12 +58,18 @@ extension QueueCore {
   private func begin(_ tick: inout StartedTick, _ kind: DeliveryKind, isAlone: Bool, _ frame: CurrentFrame) -> Bool {
     let slot = tick.slot
     // Busy from here on. Any earlier handler ended before.
-    guard let deadline = claim(&tick, kind) else { return false }
-    if tick.word.hasWriter {
-      if !moveOnInTime(&tick, from: deadline), !decide(&tick, kind, frame) { return false }
-      tick.word = tick.word.merging(foreignFlagsOf: slot.endWriting(tick.word)).clearing(TimerWord.writerBit)
-    } else if describe(&tick, slot.versionAndFlags) {
-      addNamed(&tick)
+    switch claim(&tick, kind) {
+    case .refused: return false
+    case .finished: if describe(&tick, slot.versionAndFlags) { addNamed(&tick) }
+    case .writing(let claimed, let deadline):
+      let writing: Writing
+      if moveOnInTime(&tick, claimed, from: deadline) {
+        writing = claimed
+      } else {
+        guard let decided = decide(&tick, claimed, kind, frame) else { return false }
+        writing = decided
+      }
+      tick.endWriting(writing)
     }
     if tick.value.kind <= TickKind.fired.rawValue {
       counters.count(at: tick.value.actual, due: tick.value.scheduled, isAlone: isAlone)
@@ -74,13 +80,12 @@ extension QueueCore {
     return true
   }
 
-  /// Claims the timer for the callback that is due, if there is one, by one swap, which makes it busy. A one-shot without a
-  /// side record finishes with that swap, and its cell stays. Of any other timer this thread is the writer then (P4).
+  /// Claims the timer for the callback that is due, if there is one, by one swap, which makes it busy (P4).
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
   @inline(always)
-  private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Int64? {
+  private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Claim {
     let (slot, now) = (tick.slot, tick.value.actual)
     var word = slot.word
     while true {
@@ -89,12 +94,14 @@ extension QueueCore {
       let isUsual =
         word.isRunningAlone && !word.hasPendingCallback
         && kind == .due && due <= now && due != .max && !closing.hasBegun
-      if !isUsual, !mayClaim(slot, &word, kind, now) { return nil }
-      let finishes = isUsual && slot.flags.isDisjoint(with: [.repeating, .hasSideRecord])
-      tick.word = finishes ? word.withLastTick.setting(TimerWord.busyBit) : word.beingWritten.setting(TimerWord.busyBit)
-      if slot.claim(word, tick.word) {
-        tick.value.scheduled = due
-        return deadline
+      if !isUsual, !mayClaim(slot, &word, kind, now) { return .refused }
+      tick.value.scheduled = due
+      if isUsual, slot.flags.isDisjoint(with: [.repeating, .hasSideRecord]) {
+        tick.word = word.withLastTick.setting(TimerWord.busyBit)
+        if slot.claim(word, tick.word) { return .finished }
+      } else if let writing = slot.beginWriting(word, setting: TimerWord.busyBit) {
+        tick.word = word.setting(TimerWord.busyBit | TimerWord.writerBit)
+        return .writing(writing, from: deadline)
       }
       word = slot.word
     }
@@ -131,10 +138,9 @@ extension QueueCore {
     }
   }
 
-  /// Moves a repeating timer, whose writer the caller is, to its next due time, if its tick is in time, and nothing else
-  /// happens with it.
+  /// Moves a repeating timer to its next due time, if its tick is in time, and nothing else happens with it.
   @inline(always)
-  private func moveOnInTime(_ tick: inout StartedTick, from deadline: Int64) -> Bool {
+  private func moveOnInTime(_ tick: inout StartedTick, _ writing: borrowing Writing, from deadline: Int64) -> Bool {
     let (slot, versionAndFlags) = (tick.slot, tick.slot.versionAndFlags)
     let flags = CellFlags(rawValue: versionAndFlags)
     let (period, sequence) = (slot.period, slot.sequence &+ 1)
@@ -145,8 +151,8 @@ extension QueueCore {
       UInt64(bitPattern: next) < 1 << 62, slot.deadline == deadline,
       !flags.contains(.hasSideRecord) || slot.sideRecord?.changesNoTick == true
     else { return false }
-    slot.deadline = next
-    slot.sequence = sequence
+    writing.deadline = next
+    writing.sequence = sequence
     _ = describe(&tick, versionAndFlags)
     return true
   }
@@ -173,9 +179,11 @@ extension QueueCore {
     return sideRecord != nil
   }
 
-  /// `begin` for whatever else has been claimed: false if no callback comes.
+  /// `begin` for whatever else has been claimed; `nil` if no callback comes, and the writing has ended.
   @inline(never)
-  private func decide(_ tick: inout StartedTick, _ kind: DeliveryKind, _ frame: CurrentFrame) -> Bool {
+  private func decide(
+    _ tick: inout StartedTick, _ writing: consuming Writing, _ kind: DeliveryKind, _ frame: CurrentFrame
+  ) -> Writing? {
     let slot = tick.slot
     let target = slot.sideRecord?.target
     let isHeld = target?.retain() == true
@@ -185,17 +193,18 @@ extension QueueCore {
     tick.isRare = true
     unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.writerFields.target : nil, nil)
     tick.delay = nil
-    tick.wallOffset = slot.ownWallOffset
+    tick.wallOffset = writing.ownWallOffset
     let isTurn = kind == .due || slot.turnVersion == timer.version
     guard isTurn,
-      let delivery = decide(slot, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
+      let delivery = decide(writing, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
     else {
       // The callback that is due has another turn, or the target is gone.
-      tick.word = word.merging(foreignFlagsOf: slot.endWriting(word)).clearing(TimerWord.writerBit)
+      tick.word = word
+      tick.endWriting(writing)
       frame.slot = slot.index
       end(&tick, frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
-      return false
+      return nil
     }
     tick.word = word
     _ = describe(&tick, slot.versionAndFlags)
@@ -213,19 +222,19 @@ extension QueueCore {
     if delivery.kind == .due, word.isRunning, slot.flags.contains(.delayPolicy), !records.areTaken {
       tick.delay = (tick.value.generation, slot.dueTime(word))
     }
-    return true
+    return writing
   }
 
   /// Handlers were added to a one-shot while it was claimed.
   @inline(never)
   private func addNamed(_ tick: inout StartedTick) {
     let timer = TimerRef(slot: tick.slot, version: tick.slot.version)
-    guard let word = timer.beginWriting() else { return }
+    guard let writing = timer.beginWriting() else { return }
     tick.isRare = true
     unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.writerFields.named)
     tick.delay = nil
     tick.wallOffset = nil
-    timer.abandonWriting(word)
+    writing.abandon()
   }
 
   /// What comes before the call of anything but a usual tick. False if it is not to be called, or has been.
@@ -288,12 +297,13 @@ extension QueueCore {
   /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
   /// - Parameter callbacksOnly: the target is gone, and nothing but registration and cancel callbacks may come.
   private func decide(
-    _ slot: TimerSlot, _ kind: DeliveryKind, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
+    _ writing: borrowing Writing, _ kind: DeliveryKind, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
+    let slot = writing.slot
     let deadline = slot.dueTime(word)
     let isDue = word.isRunning && deadline <= now && deadline != .max
-    defer { word = word.withPendingCallback(of: slot) }
-    if let sideRecord = slot.sideRecord {
+    defer { word = writing.withPendingCallback(word) }
+    if let sideRecord = writing.sideRecord {
       if sideRecord.writerFields.pendingCallbacks > 0 {
         if isDue { keepTurn(kind) }
         return popCallback(sideRecord, now)
@@ -306,14 +316,14 @@ extension QueueCore {
       if sideRecord.writerFields.firePending, kind == .fired || !isDue || sideRecord.writerFields.fireTime < deadline {
         sideRecord.writerFields.firePending = false
         if isDue { keepTurn(kind) }
-        slot.countTick()
+        writing.countTick()
         return unsafe Delivery(
           function: slot.handler.unsafelyUnwrapped, kind: .fired, scheduled: min(sideRecord.writerFields.fireTime, now))
       }
     }
     guard isDue, kind == .due else { return nil }
-    let tick = moveOn(slot, &word, deadline, now)
-    if tick.isLast { word = word.withLastTick } else { slot.countTick() }
+    let tick = moveOn(writing, &word, deadline, now)
+    if tick.isLast { word = word.withLastTick } else { writing.countTick() }
     return unsafe Delivery(
       function: slot.handler.unsafelyUnwrapped, kind: .due, missed: tick.missed, scheduled: tick.scheduled)
   }
@@ -341,36 +351,37 @@ extension QueueCore {
 
   /// Moves the schedule past the tick that starts now, unless that is the last: a timer that has finished is due no more.
   /// The tick's missed due times are those since the deadline, and those carried over a suspend.
-  private func moveOn(_ slot: TimerSlot, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64) -> DueTick {
-    let flags = slot.flags
+  private func moveOn(
+    _ writing: borrowing Writing, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
+  ) -> DueTick {
+    let (flags, period) = (writing.slot.flags, writing.period)
     guard flags.contains(.repeating) else { return (deadline, 0, true) }
     let isDelay = flags.contains(.delayPolicy)
-    let onGrid = isDelay ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
+    let onGrid = isDelay ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(period)
     var (all, passed, isLast) = (onGrid, onGrid, false)
-    if let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord {
-      if sideRecord.jitter > 0 { return moveOnWithJitter(slot, sideRecord, &word, deadline, now) }
+    if let sideRecord = onGrid > 0 ? writing.makeSideRecord() : writing.sideRecord {
+      if sideRecord.jitter > 0 { return moveOnWithJitter(writing, sideRecord, &word, deadline, now) }
       (all, passed, isLast) = sideRecord.countDueTimes(missed: onGrid)
     }
     if !isLast {
       // By policy *delay* until the handler's end.
       let next =
         isDelay
-        ? now.saturatingAdd(slot.period)
-        : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period)
-      word = slot.move(from: deadline, to: next, word)
+        ? now.saturatingAdd(period) : deadline.saturatingAdd(onGrid, times: period).saturatingAdd(period)
+      word = writing.move(from: deadline, to: next, word)
     }
-    return (passed == 0 ? deadline : deadline.saturatingAdd(passed, times: slot.period), all, isLast)
+    return (passed == 0 ? deadline : deadline.saturatingAdd(passed, times: period), all, isLast)
   }
 
   /// `moveOn` for a timer whose due times have random parts. The grid stands, but a time of the grid that has passed may
   /// not be due yet. All before it are, since a random part is at most the interval; so two are drawn at most.
   @inline(never)
   private func moveOnWithJitter(
-    _ slot: TimerSlot, _ sideRecord: SideRecordRef, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
+    _ writing: borrowing Writing, _ sideRecord: SideRecordRef, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
   ) -> DueTick {
-    let (period, jitter) = (slot.period, sideRecord.jitter)
+    let (period, jitter) = (writing.period, sideRecord.jitter)
     let start = deadline.saturatingSubtract(sideRecord.writerFields.randomPart)
-    let isDelay = slot.flags.contains(.delayPolicy)
+    let isDelay = writing.slot.flags.contains(.delayPolicy)
     // How many times of the grid have passed since the one that the deadline belongs to, and of these are due.
     let passed = isDelay ? 0 : UInt64(bitPattern: now &- start) / UInt64(period)
     var onGrid = passed
@@ -393,7 +404,7 @@ extension QueueCore {
       let next = part ?? control.randomPart(upTo: jitter)
       sideRecord.writerFields.randomPart = next
       let time = isDelay ? now : start.saturatingAdd(onGrid, times: period)
-      word = slot.move(from: deadline, to: time.saturatingAdd(period).saturatingAdd(next), word)
+      word = writing.move(from: deadline, to: time.saturatingAdd(period).saturatingAdd(next), word)
     }
     return (scheduled, all, isLast)
   }
@@ -426,12 +437,14 @@ extension QueueCore {
       return
     }
     if new.isFree {
+      let writing = Writing(free: slot)
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
-      slot.endSideRecord()
-      control.free(slot, frame.thread)
+      writing.endSideRecord()
+      control.free(writing, frame.thread)
     } else if new.isReleased {
-      if old.isLive, control.isLimited { control.noteReleased() }
-      isAlone ? batch.retired.append(slot.index) : disposeOrRetire(of: slot, frame)
+      let writing = Writing(released: slot)
+      if old.isLive, control.isLimited { control.noteReleased(writing) }
+      if isAlone { batch.retire(writing) } else { disposeOrRetire(writing, frame) }
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if !isAlone { control.wake() }
@@ -465,16 +478,18 @@ extension QueueCore {
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
   private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64, _ provisional: Int64) {
     let timer = TimerRef(slot: slot, version: slot.version)
-    guard let word = timer.beginWriting() else { return }
+    guard let writing = timer.beginWriting() else { return }
+    let word = writing.before
     guard word.isRunning, slot.generation(word) == generation else {
-      timer.abandonWriting(word)
+      writing.abandon()
       return
     }
     // With jitter the random part stays that of the provisional time.
     let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(slot.sideRecord?.writerFields.randomPart ?? 0)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
-    timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
+    let moved = writing.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word)
+    writing.end(moved)
   }
 }
 
@@ -501,4 +516,19 @@ extension QueueCore {
 
   @inline(__always)
   init(_ slot: TimerSlot) { self.slot = slot }
+
+  /// Ends the writing with the tick's word.
+  @inline(always)
+  fileprivate mutating func endWriting(_ writing: consuming Writing) {
+    word = word.merging(foreignFlagsOf: writing.giveUp(word)).clearing(TimerWord.writerBit)
+  }
+}
+
+/// What became of a claim.
+private enum Claim: ~Copyable {
+  case refused
+  /// A one-shot without a side record has finished with the claim; its cell stays.
+  case finished
+  /// Any other timer, and the deadline that was found due.
+  case writing(Writing, from: Int64)
 }

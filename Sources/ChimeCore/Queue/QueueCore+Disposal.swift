@@ -2,12 +2,13 @@
 extension QueueCore {
   /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
   /// pass does it.
-  func disposeOrRetire(of slot: TimerSlot, _ frame: CurrentFrame) {
-    closing.isReleasing ? slot.retire(control) : dispose(of: slot, frame)
+  func disposeOrRetire(_ released: consuming Writing, _ frame: CurrentFrame) {
+    if closing.isReleasing { released.retire(control) } else { dispose(released, frame) }
   }
 
-  /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
-  func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
+  /// Runs a released timer's last callbacks, then frees its slot.
+  func dispose(_ released: consuming Writing, _ frame: CurrentFrame) {
+    let slot = released.slot
     if let sideRecord = slot.sideRecord, !givesRecords {
       frame.slot = slot.index
       // Busy, in case the queue is released in the meantime.
@@ -29,7 +30,7 @@ extension QueueCore {
       if isAbandoned { return }
       frame.slot = nil
     }
-    slot.free(control)
+    released.free(control)
   }
 
   func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {

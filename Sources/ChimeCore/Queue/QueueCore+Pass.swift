@@ -119,8 +119,8 @@ extension QueueCore {
         enqueueDelivery(slot)
       } else if !word.isReleased {
         batch.addPendingCallback(of: slot)
-      } else if slot.tryAcquireReleased() {
-        batch.retired.append(slot.index)
+      } else if let released = slot.tryAcquireReleased() {
+        batch.retire(released)
       }
     }
     wheel.place(slot, word)
@@ -210,7 +210,7 @@ extension QueueCore {
           count += 1
           let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
-            if slot.tryAcquireReleased() { disposeOrRetire(of: slot, frame) }
+            if let released = slot.tryAcquireReleased() { disposeOrRetire(released, frame) }
           } else {
             let now = control.now
             if word.hasPendingCallback { deliverCallbacks(of: slot, word, &tick, at: now, frame) }
@@ -253,12 +253,11 @@ extension QueueCore {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
-      while records.areTaken, let index = batch.retired.last {
-        guard disposeIntoRecords(Slab.slot(index), frame) else { return }
-        _ = batch.retired.popLast()
+      while records.areTaken, let released = batch.takeRetired() {
+        if let kept = disposeIntoRecords(released, frame) { return batch.retire(kept) }
       }
     } else {
-      while !isAbandoned, let index = batch.retired.popLast() { dispose(of: Slab.slot(index), frame) }
+      while !isAbandoned, let released = batch.takeRetired() { dispose(released, frame) }
     }
   }
 

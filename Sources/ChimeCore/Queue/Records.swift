@@ -48,12 +48,13 @@ extension QueueCore {
     records.outstanding.removeAll()
   }
 
-  /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
-  func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
+  /// Writes down a released timer's last callbacks as records, then frees its slot; gives it back if there is no room.
+  func disposeIntoRecords(_ released: consuming Writing, _ frame: CurrentFrame) -> Writing? {
+    let slot = released.slot
     while let sideRecord = slot.sideRecord,
       sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.finalizer != nil
     {
-      if records.isFull { return false }
+      if records.isFull { return released }
       if let delivery = nextLastCallback(sideRecord) {
         records.append(lastRecord(of: slot, delivery.kind, .none))
       } else {
@@ -62,8 +63,8 @@ extension QueueCore {
       }
       delivered += 1
     }
-    dispose(of: slot, frame)
-    return true
+    dispose(released, frame)
+    return nil
   }
 
   /// Whether the calling thread has taken records that it has not ended by taking again.

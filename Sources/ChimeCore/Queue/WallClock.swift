@@ -134,7 +134,7 @@ extension TimerRef {
   /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
   /// was published, so one of the two calls sees both (P13).
   func followWallClock() {
-    guard let writing = startWriting() else { return }
+    guard let writing = beginWriting() else { return }
     let offset = control.wallOffset
     guard let before = writing.ownWallOffset, before != offset, let sideRecord = writing.sideRecord else {
       writing.abandon()

@@ -5,7 +5,7 @@ extension TimerRef {
   /// - Parameter sending: the pass will have to look. The timer is sent to the inbox at once, which saves
   ///   `Writing.end` a step.
   @inline(__always)
-  func startWriting(sending: Bool = false) -> Writing? {
+  func beginWriting(sending: Bool = false) -> Writing? {
     // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
     // the cell's.
     Slab.prefetchPosition(of: slot)

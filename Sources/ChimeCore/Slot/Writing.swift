@@ -23,14 +23,23 @@ struct Writing: ~Copyable {
     }
   }
 
+  /// With the slot of a released timer, whose word says that it is being written: by whoever swapped that, or has kept
+  /// the slot since.
   @inline(__always)
-  init(assumed slot: TimerSlot, _ word: TimerWord = TimerWord(0)) { self.init(slot, word) }
+  init(released slot: TimerSlot) {
+    self.init(slot, slot.word)
+    if invariantsAreChecked, !before.isReleased || !before.hasWriter {
+      invariantFailure("a slot that was not released", Int64(slot.index), Int64(bitPattern: before.bits))
+    }
+  }
 
   #if DEBUG || CHIME_CHECKS
     private var isOver = false
+    private let epoch = Fork.epoch
 
     deinit {
-      if !isOver {
+      // In a forked child nothing of the parent's goes on.
+      if !isOver, epoch == Fork.epoch {
         invariantFailure("a timer's writer that has not ended", Int64(slot.index), Int64(bitPattern: before.bits))
       }
     }

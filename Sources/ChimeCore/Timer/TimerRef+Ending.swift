@@ -3,7 +3,7 @@ extension TimerRef {
   /// Stops the timer; unless running or suspended, drops an extra tick at most.
   @inline(never)
   package func cancel() -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard let next = writing.next(on: .cancel) else { return dropExtraTick(writing, .cancelled) }
     var word = writing.before.with(next).withoutPostponement
     writing.advanceGeneration(&word)
@@ -92,7 +92,7 @@ extension TimerRef {
   /// - Parameter withQueue: its queue ends, which is the caller.
   @inline(never)
   package func release(withQueue: Bool = false) -> Status {
-    guard let writing = startWriting() else {
+    guard let writing = beginWriting() else {
       let word = slot.word
       return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
     }

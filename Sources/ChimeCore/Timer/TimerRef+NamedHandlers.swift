@@ -12,7 +12,7 @@ extension TimerRef {
         ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
     let fresh = NamedHandlers()
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
     let named = sideRecord.named ?? fresh
     if unsafe sideRecord.writerFields.named == nil {
@@ -26,7 +26,7 @@ extension TimerRef {
   /// Removes the handler with that key; no call of it starts afterwards.
   /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     let named = writing.sideRecord?.named
     writing.abandon()
     let status = named?.remove(key) ?? .ignored

@@ -32,7 +32,7 @@ extension TimerRef {
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard let thread = ThreadState.obtain() else { return Memory.refusal }
-    guard let writing = startWriting(sending: event == .activate) else { return stale }
+    guard let writing = beginWriting(sending: event == .activate) else { return stale }
     let before = writing.before
     guard let next = writing.next(on: event) else { return writing.abandon(.ignored) }
     guard schedule != nil || slot.flags.contains(.hasSchedule) else {
@@ -88,7 +88,7 @@ extension TimerRef {
 
   /// Holds ticks back; unless running, drops an extra tick at most.
   package func suspend() -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard writing.next(on: .suspend) != nil else { return dropExtraTick(writing, .suspended) }
     var word = writing.before
     writing.advanceGeneration(&word)
@@ -110,7 +110,7 @@ extension TimerRef {
 
   /// Lets ticks through again; ignored unless suspended.
   package func resume() -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard let next = writing.next(on: .resume) else { return writing.abandon(.ignored) }
     if slot.flags.contains(.keepsRemaining) { writing.deadline = control.now.saturatingAdd(slot.deadline) }
     let word = writing.before.with(next).withoutPostponement
@@ -124,7 +124,7 @@ extension TimerRef {
   /// - Parameter time: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
   func postpone(to time: Int64, delay: Int64?) -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard let next = writing.next(on: .postpone) else { return writing.abandon(.ignored) }
     let word = writing.before
     let isWall = control.isWall
@@ -157,7 +157,7 @@ extension TimerRef {
   /// Changes the leeway and nothing else.
   /// - Parameter leeway: 0 or more, below the interval.
   package func setLeeway(_ leeway: Int64) -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     writing.leeway = CompactDuration(leeway)
     let word = writing.before
     writing.end(word)
@@ -166,7 +166,7 @@ extension TimerRef {
 
   /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
-    guard let writing = startWriting() else { return stale }
+    guard let writing = beginWriting() else { return stale }
     guard let next = writing.next(on: .fire) else { return writing.abandon(.ignored) }
     // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
     if writing.sideRecord?.target?.isGone == true {

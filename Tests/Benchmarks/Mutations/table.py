@@ -359,10 +359,10 @@ mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
 mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
-         (SNAPSHOT, "«    if BROKEN, let writing = startWriting() { writing.abandon() }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() { writing.abandon() }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
-         (SNAPSHOT, "«    if BROKEN, let writing = startWriting() {\n      let word = writing.before\n      writing.end(word)\n    }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() {\n      let word = writing.before\n      writing.end(word)\n    }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
          [("Timer/TimerRef+Queries.swift", "«    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n"
