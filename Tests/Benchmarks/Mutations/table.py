@@ -164,7 +164,7 @@ mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"), M())
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(slot.period)"),
+         (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(period)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "let onGrid = isDelay« || BROKEN» ? 0"),
@@ -818,8 +818,8 @@ mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer
           (BITS, "    «(BROKEN ? setting(TimerWord.code(of: state)) : »setting(TimerWord.code(of: state)).withNextGeneration«)».withoutPostponement")],
          I("a stale"))
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
-         (JITTER, "      if «BROKEN {\n        _ = slot.set(tick.word.bits)\n        tick.value.scheduled = due\n"
-                  "        return true\n      }\n      if »slot.claim(word, tick.word) {\n"), I("a tick beside cancel"))
+         (JITTER, "        if «BROKEN {\n          _ = slot.set(tick.word.bits)\n          return .finished\n        }\n"
+                  "        if »slot.claim(word, tick.word) { return .finished }\n"), I("a tick beside cancel"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",

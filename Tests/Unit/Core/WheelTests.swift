@@ -1,5 +1,6 @@
 import ChimeTestSupport
 import Dispatch
+import Synchronization
 import Testing
 
 @testable import Chime
@@ -158,11 +159,9 @@ import Testing
     DispatchQueue.global().async {
       begun.signal()
       while over.value == 0 {
-        // A writer stores without its bit, at which the wheel would wait.
-        let writing = Writing(assumed: slot)
-        writing.deadline = Self.late
-        writing.deadline = Self.early
-        writing.forget()
+        // Without a writer's bit, at which the wheel would wait.
+        unsafe slot.cell.pointee.deadline.store(Self.late, ordering: .releasing)
+        unsafe slot.cell.pointee.deadline.store(Self.early, ordering: .releasing)
       }
       ended.signal()
     }
