@@ -55,7 +55,7 @@ extension QueueCore {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return asPassOfCall { frame in
       let status = deliver(until: target, frame)
-      if !isAbandoned, closing.hasBegun { closeIfPossible(frame) }
+      if closing.hasBegun, !isAbandoned { closeIfPossible(frame) }
       return status
     }
   }
@@ -80,7 +80,7 @@ extension QueueCore {
         return Status.limit.because(
           "handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
       }
-      passesHere += 1
+      passesHere &+= 1
       // Handlers have taken time, by `jump`.
       if instant > end { passesBeyond += 1 }
       if passesBeyond > QueueCore.mostPasses {
@@ -88,7 +88,7 @@ extension QueueCore {
           "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",
           1000, instant)
       }
-      runSlice(Limit(), frame)
+      runSlice(Limit(), at: instant, frame)
       if isAbandoned { return .inChild }
       // Time stays where a callback has ended the thread.
       if frame.thread.hasEnded, !wasEnding { return .ok }

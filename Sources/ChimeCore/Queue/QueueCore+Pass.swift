@@ -40,21 +40,29 @@ extension QueueCore {
   }
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
+  @inline(__always)
   func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
     control.followWallClock()
     let now = control.now
-    let before = delivered
     takeInbox()
-    if !functions.isEmpty, !isOver(limit) { runFunctions(limit, frame) }
-    if isAbandoned || isOver(limit) { return }
+    runSlice(limit, at: now, frame)
+  }
+
+  /// The rest of `runSlice`, for the changes that were taken in.
+  func runSlice(_ limit: Limit, at now: Int64, _ frame: CurrentFrame) {
+    let before = delivered
+    if !functions.isEmpty, !isOver(limit) {
+      runFunctions(limit, frame)
+      if isAbandoned { return }
+    }
+    if isOver(limit) { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
         passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.retired.isEmpty && delivered == before)
     }
     deliverBatch(limit, since: before, frame)
-    if isAbandoned { return }
-    if !batch.retired.isEmpty { disposeRetired(frame) }
+    if !batch.retired.isEmpty, !isAbandoned { disposeRetired(frame) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a

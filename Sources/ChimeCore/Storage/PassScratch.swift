@@ -68,7 +68,7 @@ import Synchronization
   mutating func append(_ element: Element) {
     if count == capacity { invariantFailure("a slot more than there is room for", Int64(capacity)) }
     unsafe base.unsafelyUnwrapped[count] = element
-    count += 1
+    count &+= 1
   }
 
   mutating func popLast() -> Element? {

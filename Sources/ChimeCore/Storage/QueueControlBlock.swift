@@ -215,7 +215,7 @@ struct SlotStore {
 
   /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {
-    unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent)
+    if time > virtualNow { unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent) }
   }
 
   /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.

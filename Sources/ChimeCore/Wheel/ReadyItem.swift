@@ -13,7 +13,7 @@ struct ReadyItem {
   var slot: UInt32 { slotAndKind >> 2 }
 
   /// What its turn in the batch is for.
-  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind & 3) ?? .due }
+  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind & 3) }
 
   /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
   static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
@@ -24,13 +24,15 @@ struct ReadyItem {
 
 /// What one delivery may call. A timer can have several turns in one pass; each delivers only its own kind, so that the
 /// order of the batch holds.
-enum DeliveryKind: UInt32 {
+struct DeliveryKind: RawRepresentable, Equatable {
+  let rawValue: UInt32
+
   /// The tick of the schedule, after whatever must come before it.
-  case due
+  static var due: DeliveryKind { DeliveryKind(rawValue: 0) }
   /// A registration or cancel callback.
-  case callback
+  static var callback: DeliveryKind { DeliveryKind(rawValue: 1) }
   /// The extra tick, after any registration or cancel callback that has come up since.
-  case fired
+  static var fired: DeliveryKind { DeliveryKind(rawValue: 2) }
 }
 
 extension PassList where Element == ReadyItem {

@@ -217,7 +217,7 @@ struct Wheel: ~Copyable {
   /// A page for the entries of a bucket that come next, the first of which is this.
   @inline(never)
   private mutating func addPage(to bucket: Int, _ slot: UInt32, _ tick: UInt64) -> WheelPage {
-    let level = bucket / 64
+    let level = bucket &>> 6
     let page = takePage()
     page.next = heads[bucket]
     page.count = 0
