@@ -35,6 +35,7 @@ package struct Snapshot: Sendable {
   package var hasSchedule: Bool { flags.contains(.hasSchedule) }
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
+  @inline(__always)
   package var leeway: Int64 { hasSchedule ? leewayOfRecord.nanoseconds : 0 }
   /// What is left of a suspended timer's time, if it keeps that; -1 otherwise.
   package var remaining: Int64 { word.state == .suspended && flags.contains(.keepsRemaining) ? deadline : -1 }
