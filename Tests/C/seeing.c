@@ -209,6 +209,30 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   EXPECT_OK(chime_queue_shutdown(other, 0));
 }
 
+/* Starts timers that are due in a moment, at most so many; says how many. */
+static int start_many(csuite *t, chime_queue_t queue, int most) {
+  chime_timer_options options = {.size = sizeof options, .handler = ignore_tick};
+  int count = 0;
+  while (count < most && chime_timer_start(queue, &options, AFTER(1), NULL) == CHIME_OK) count++;
+  return count;
+}
+
+VIRTUAL_TEST(a_large_queue_grows_by_less_where_a_limit_is_near) {
+  const int usual = 65536; /* timers by which a large queue grows */
+  if (chime_set_memory_limit(0) == CHIME_ERROR_UNSUPPORTED) return;
+  EXPECT_EQ(start_many(t, queue, 140000), 140000);
+  EXPECT_OK(chime_set_memory_limit(1));
+  EXPECT(start_many(t, queue, usual) < usual);
+  uint64_t used = chime_memory_used();
+  int count = 0;
+  for (uint64_t room = 1; count == 0 && room < 64; room++) {
+    EXPECT_OK(chime_set_memory_limit(used + (room << 20)));
+    count = start_many(t, queue, usual);
+  }
+  EXPECT(count > 0 && count < usual);
+  EXPECT_OK(chime_set_memory_limit(0));
+}
+
 /* What happens in a child is tested in Tests/Faults, by programs that can fork. */
 VIRTUAL_TEST(only_a_forked_child_can_be_reinitialized) {
   probe *a = probe_after(t, queue, "a", 10);

@@ -20,13 +20,16 @@ void chime_memory_give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, 
 
 int chime_memory_refused_by_limit(void) { return refused_by_limit; }
 
-void *chime_memory_map(size_t bytes) {
+static void *map_counted(void *(*map)(size_t), size_t bytes) {
   void *memory;
   if (!chime_memory_take_account(bytes)) return 0;
-  memory = chime_memory_map_uncounted(bytes);
+  memory = map(bytes);
   if (memory == 0) chime_memory_give_account(bytes);
   return memory;
 }
+
+void *chime_memory_map(size_t bytes) { return map_counted(chime_memory_map_uncounted, bytes); }
+void *chime_memory_map_huge(size_t bytes) { return map_counted(chime_memory_map_huge_uncounted, bytes); }
 
 void chime_memory_unmap(void *memory, size_t bytes) {
   chime_memory_unmap_uncounted(memory, bytes);

@@ -23,9 +23,13 @@
 /* Blocks up to so many bytes come out of the reserve; for a larger one, see chime_memory_provide. */
 enum { CHIME_MEMORY_LARGEST = 2032 };
 
+enum { CHIME_HUGE_PAGE = 2 << 20 };
+
 /* Zeroed pages that cost nothing before they are written; NULL: none. LeakSanitizer, where it is part of the program, looks
    for pointers in them. They are given back as a whole. */
 void *chime_memory_map_uncounted(size_t bytes);
+/* The same, never given back, where the system may use pages of CHIME_HUGE_PAGE. Bytes are a multiple of that. */
+void *chime_memory_map_huge_uncounted(size_t bytes);
 void chime_memory_unmap_uncounted(void *memory, size_t bytes);
 
 /* Lets the system have the whole pages inside, whose contents go. */
@@ -37,8 +41,9 @@ size_t chime_page_size(void);
 int chime_memory_take_account(size_t bytes);
 void chime_memory_give_account(size_t bytes);
 
-/* Pages as above, which count as held, and can be given back. */
+/* Pages as above, which count as held; those of chime_memory_map can be given back. */
 void *chime_memory_map(size_t bytes);
+void *chime_memory_map_huge(size_t bytes);
 void chime_memory_unmap(void *memory, size_t bytes);
 
 /* Whether it was the limit that refused the calling thread's last request. */

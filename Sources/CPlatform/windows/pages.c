@@ -10,6 +10,9 @@ void *chime_memory_map_uncounted(size_t bytes) {
   return VirtualAlloc(0, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
+/* Large pages want a privilege. */
+void *chime_memory_map_huge_uncounted(size_t bytes) { return chime_memory_map_uncounted(bytes); }
+
 void chime_memory_unmap_uncounted(void *memory, size_t bytes) {
   (void)bytes;
   VirtualFree(memory, 0, MEM_RELEASE);

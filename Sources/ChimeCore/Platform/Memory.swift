@@ -46,6 +46,10 @@ package enum Memory {
   /// Zeroed pages; `nil` when they are refused.
   static func map(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_memory_map(bytes) }
 
+  /// The same, which is never given back, and where the system may use huge pages.
+  /// - Parameter bytes: a multiple of the size of those.
+  static func mapHuge(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_memory_map_huge(bytes) }
+
   /// Zeroed pages that are never given back, most of which are never touched, and which a forked child finds empty. They
   /// are not counted.
   static func mapTable(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_map_emptied(bytes) }

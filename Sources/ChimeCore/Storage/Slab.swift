@@ -11,6 +11,8 @@ enum Slab: ProcessState {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
   static var maximumChunks: Int { 1 << 18 }
+  /// How many chunks fill huge pages without a rest.
+  static var chunksInHugePages: Int { 256 }
 
   static var linksOffset: Int { 256 * 64 }
   static var positionsOffset: Int { linksOffset + 256 * 4 }
@@ -73,7 +75,10 @@ enum Slab: ProcessState {
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
     numbers.withLock { numbers in
       let first = numbers.used
-      guard first + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
+      let bytes = count * chunkStride
+      guard first + count <= maximumChunks,
+        let memory = unsafe count == chunksInHugePages ? Memory.mapHuge(bytes) : Memory.map(bytes)
+      else { return nil }
       for i in 0..<count {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
         unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
