@@ -52,10 +52,7 @@ import Synchronization
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent: store buffering, so no wake-up is lost (P1).
   let nextWakeUp = Atomic<Int64>(.max)
-  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
-  /// `pinned` (P7).
-  let pins = Atomic<Int32>(0)
-  private var padding1 = (three, three, three, three, UInt64(0), UInt64(0))
+  private var padding1 = (three, three, three, three, three)
 
   /// Slots whose word has changed and that the pass must look at: the bits of a `SlotLink` to the latest (P1b).
   let inbox = Atomic<UInt32>(0)
@@ -64,6 +61,9 @@ import Synchronization
   let slots: Locked<SlotStore>
   /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
   let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
+  /// `pinned` (P7).
+  let pins = Atomic<Int32>(0)
   /// Room for what passes write down, until the pass takes it; see `PassScratch`. The flag is a hint that is set before
   /// the slots are given out that the room is for.
   let scratch = Locked<PassScratch?>(nil)
