@@ -764,7 +764,7 @@ mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked 
          I("cancel by id ends run"))
 mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is asked for a signal before the thread is registered",
          (WAITS, "    «var asks = false\n"
-                 "    if BROKEN, case .timer(let timer) = subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
+                 "    if BROKEN, case .timer(let timer, _) = subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
                  "    »guard enter(waiter) else { return waiter.wouldDeadlock« }\n"
                  "    if asks { _ = waiter.wakeUp.sleep(until: .max)» }\n"), I("cancel_and_wait and"))
 mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who waits is looked for before the callback ends",
