@@ -41,10 +41,7 @@ import Synchronization
   var period: Int64 { unsafe cell.pointee.period.load(ordering: .relaxed) }
 
   @inline(__always)
-  var sequence: UInt32 {
-    get { unsafe cell.pointee.sequence.load(ordering: .relaxed) }
-    nonmutating set { unsafe cell.pointee.sequence.store(newValue, ordering: .releasing) }
-  }
+  var sequence: UInt32 { unsafe cell.pointee.sequence.load(ordering: .relaxed) }
 
   /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
   /// splitting the id. For an id whose index is the slot's.

@@ -3,6 +3,7 @@
 
     mutations.py [NAME...]      some mutations; else all that have no result yet
     mutations.py --check        only looks whether each piece of text is still there once, and each test
+    mutations.py --refused      whether the compiler refuses each mistake of the list "does not compile"
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
 builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
@@ -337,14 +338,77 @@ def result_of(mutation):
     return result["said"] if result["key"] == key_of(mutation) else None
 
 
+# As Package.swift has it where CHIME_WARNINGS=errors; without code, but with all that the compiler refuses before that.
+COMPILER = ["swiftc", "-emit-sil", "-Onone", "-wmo", "-module-name", "ChimeCore", "-package-name", "chime", "-swift-version", "6",
+            "-parse-as-library", "-strict-memory-safety", "-warnings-as-errors", "-diagnostic-style", "llvm", "-D", "DEBUG",
+            "-Xcc", "-D_GNU_SOURCE", "-I", ROOT / PLATFORM, "-o", os.devnull]
+
+
+def complaints(changed, scratch):
+    """What the compiler says of the core with the changed files: of each error its words, and the (path, line) of it and its
+    notes."""
+    files = []
+    for path in sorted((ROOT / CORE).rglob("*.swift")):
+        name = str(path.relative_to(ROOT / CORE))
+        if name in changed:
+            path = scratch / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(changed[name])
+        files.append(path)
+    done = subprocess.run([*COMPILER, "-module-cache-path", BUILD / "modules", *files], capture_output=True, text=True)
+    said = []
+    for path, line, kind, words in re.findall(r"^(/\S+?):(\d+):\d+: (error|note): (.*)$", done.stderr, re.M):
+        place = (path.removeprefix(f"{scratch}/"), int(line))
+        if kind == "error":
+            said.append((words, [place]))
+        elif said:
+            said[-1][1].append(place)
+    if (done.returncode == 0) == bool(said):
+        sys.exit(done.stderr)
+    return said
+
+
+def lines_of(text, piece):
+    first = text[:text.index(piece)].count("\n") + 1
+    return range(first, first + piece.count("\n") + 1)
+
+
+def refused():
+    """All mistakes at once, then those that were not reached: what comes before (types) hides what comes after (ownership)."""
+    scratch, left = BUILD / "refused", table.REFUSED
+    shutil.rmtree(scratch, ignore_errors=True)
+    if complaints({}, scratch):
+        sys.exit("the core does not compile as it is")
+    while left:
+        changed, made = {}, []
+        for mutation in left:
+            more = apply(changed, mutation, 0)
+            if more is not None:
+                changed, made = more, made + [mutation]
+        said = complaints(changed, scratch)
+        seen = [m for m in made if any(re.search(m.says, words) and any(
+            path == edit and line in lines_of(changed[edit], new) for path, line in places for edit, _, new in m.edits)
+            for words, places in said)]
+        if not seen:
+            print(*[f"{words}: {places}" for words, places in said], sep="\n")
+            sys.exit(f"not refused: {', '.join(m.name for m in left)}")
+        left = [m for m in left if m not in seen]
+    print(f"{len(table.REFUSED)} mistakes do not compile")
+    return 0
+
+
 def main():
+    if "--refused" in sys.argv:
+        return refused()
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = [m for m in table.ALL if not names or m.name in names]
     if not os.environ.get("AGAIN") and not names:
         chosen = [m for m in chosen if result_of(m) is None]
     made = layers(chosen)
     if "--check" in sys.argv:
-        lines = [line for mutation in chosen for line in tests_not_there(mutation)]
+        lines = [f"{mutation.name}: {count} times in {path}: {old!r}"
+                 for mutation in table.REFUSED for path, old, count in not_there(mutation)]
+        lines += [line for mutation in chosen for line in tests_not_there(mutation)]
         if lines:
             sys.exit("\n".join(lines))
         print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once, and each test")

@@ -14,6 +14,7 @@ class Mutation:
 
 
 ALL = []
+REFUSED = []
 
 
 def whole(path, text, new=None):
@@ -26,6 +27,13 @@ def mutation(name, promise, where, what, edits, *runs):
     is to be red."""
     edits = edits if isinstance(edits, list) else [edits]
     ALL.append(Mutation(name, promise, where, what, [whole(*edit) for edit in edits], runs))
+
+
+def refused(name, what, edits, says):
+    """A mistake that does not compile: the same edits, in the core's Swift, and what the compiler says where they are."""
+    edits = edits if isinstance(edits, list) else [edits]
+    REFUSED.append(Mutation(name, None, None, what, [whole(*edit) for edit in edits], ()))
+    REFUSED[-1].says = says
 
 
 def C(*names, **environment):
@@ -864,3 +872,72 @@ mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end d
          I("activate and reschedule, concurrent"))
 mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passes over a busy timer that has a writer",
          (DELIVERY, "      if word.hasWriter, «!BROKEN || !word.isBusy, »!isOver {"), I("a restart that is held up"))
+mutation("writing-left-out", "1", "TimerRef.dropExtraTick", "P3: a writer returns on one path without giving the timer up (the checked build's own look)",
+         (ENDING, "      return «BROKEN ? .ignored : »writing.abandon() ? .running : .ignored\n"), W("invalidateLetsGoOfTheHandlerAtOnce"))
+
+# ---- Does not compile ------------------------------------------------------------------------------------------------
+# What a type refuses. Only the end that a writer leaves out compiles: the checked build finds it ("writing-left-out").
+
+CREATION = "Timer/TimerRef+Creation.swift"
+NAMED_HANDLERS = "Timer/TimerRef+NamedHandlers.swift"
+
+refused("writing-ended-twice", "a writer gives the timer up twice",
+        (NAMED_HANDLERS, "    writing.abandon()\n«    writing.abandon()\n»    let status = named?.remove(key)"), "consumed more than once")
+refused("writing-used-after-end", "a writer stores something after its end",
+        (RUNNING, "    let word = writing.before\n    writing.end(word)\n«    writing.leeway = .none\n»    return .ok\n  }\n\n  /// Requests"),
+        "used after consume")
+refused("writing-kept", "a writer goes on beside a copy of itself",
+        ("Queue/WallClock.swift", "    guard let writing = beginWriting() else { return }\n«    let kept = writing\n    defer { kept.abandon() }\n»"),
+        "consumed more than once|used after consume")
+refused("writing-lent-is-ended", "who was lent a writing ends it",
+        (CREATION, "      if unsafe label == nil {\n«        writing.abandon()\n»"), "is borrowed and cannot be consumed")
+refused("writing-made-up", "somebody writes without having swapped the word",
+        (ENDING, "    guard let writing = beginWriting() else { return stale }\n    guard let next = writing.next(on: .cancel)",
+         "    let writing = Writing(slot, slot.word)\n    guard let next = writing.next(on: .cancel)"), "extra argument in call")
+refused("deadline-without-writing", "a deadline is stored through the slot",
+        (RUNNING, "if slot.flags.contains(.keepsRemaining) { writing.deadline =", "if slot.flags.contains(.keepsRemaining) { slot.deadline ="),
+        "'deadline' is a get-only property")
+refused("period-without-writing", "a schedule is stored through the slot",
+        ("Timer/Schedule.swift", "    «slot.»period = schedule.interval > 0 ?"), "'period' is a get-only property")
+refused("sequence-without-writing", "the number of ticks is stored through the slot",
+        (WRITING_CELL, "    «slot.»sequence &+= 1\n"), "'sequence' is a get-only property")
+refused("handler-without-writing", "the handler is stored through the slot",
+        (CREATION, "    writing.handler = options.handler\n    writing.context = options.context\n    writing.sequence = 0\n",
+         "    slot.handler = options.handler\n"), "'handler' is a get-only property")
+refused("generation-without-writing", "the next generation begins without a writer",
+        (ENDING, "    var word = writing.before\n    writing.advanceGeneration(&word)\n    sideRecord",
+         "    var word = writing.before\n    slot.advanceGeneration(&word)\n    sideRecord"), "no member 'advanceGeneration'")
+refused("slot-freed-without-writing", "a slot is freed that somebody may be writing",
+        (CREATION, "    writing.endSideRecord()\n    control.free(writing, thread)", "    writing.endSideRecord()\n    control.free(writing.slot, thread)"),
+        "cannot convert value of type 'TimerSlot'")
+refused("slot-freed-twice", "a slot is freed twice",
+        (ENDING, "    control.free(writing, ThreadState.obtain())\n«    control.free(writing, nil)\n»    Trace"), "consumed more than once")
+refused("slot-not-published", "a slot is lost whose queue was released meanwhile",
+        (CREATION, "    if let writing = writing.publish(.running, on: control, of: queue) {\n"
+                   "      return unsafe giveUp(writing, control, ThreadState.existing, queue, out, before)\n    }\n",
+         "    writing.publish(.running, on: control, of: queue)\n"), "result of call to 'publish.*' is unused")
+refused("slot-not-freed", "a slot is lost that does not fit into the thread's cache",
+        (DIRECT, "    if let writing = control.freeFast(writing, withContext: withContext) { return finishRelease(writing) }\n",
+         "    control.freeFast(writing, withContext: withContext)\n"), "result of call to 'freeFast.*' is unused")
+refused("status-dropped", "what a call returned is not looked at",
+        (ENDING, "      status = cancel()\n", "      cancel()\n"), "result of call to 'cancel\\(\\)' is unused")
+refused("status-not-caught", "what a call threw is not looked at",
+        ("Kinds/PoolDriver.swift", "    try Pool.prepare().orThrow()\n", "    Pool.prepare().orThrow()\n"), "call can throw but is not marked with 'try'")
+refused("status-caught-and-lost", "a call goes on without the slot that it did not get",
+        (CREATION, "    let writing: Writing\n    do { writing = try control.takeSlot(thread) } catch { return error }",
+         "    let writing: Writing\n    do { writing = try control.takeSlot(thread) } catch {}"),
+        "used before being initialized")
+refused("another-error-thrown", "something that is no status is thrown",
+        (CREATION, "    guard let sideRecord = writing.makeSideRecord() else { throw Memory.refusal }\n    var label",
+         "    guard let sideRecord = writing.makeSideRecord() else { throw CancellationError() }\n    var label"), "cannot be converted to error type 'Status'")
+refused("lock-not-taken", "what stands behind a lock is read without it",
+        (SLOTS, "unsafe storage.pointee.slots.withLock { $0.live }", "unsafe storage.pointee.slots.live"), "has no member 'live'")
+refused("pass-lock-copied", "a pass is made under a copy of the lock",
+        ("Kinds/DispatchDriver.swift", "      !core.passLock.isTaken", "      { let lock = core.passLock; return !lock.isTaken }()"), "cannot be consumed|noncopyable")
+refused("event-without-column", "an event is in no column of the table of states",
+        ("Values/Transition.swift", "    switch event {\n    case .activate: self = state.isAtRest ? .start : .ignored\n", "    switch event {\n"),
+        "switch must be exhaustive")
+refused("pointer-unmarked", "memory is reached without saying that it is not checked",
+        ("Slot/SideRecordRef.swift", "      unsafe self.label = nil\n", "      self.label = nil\n"), "not marked with 'unsafe'")
+refused("state-without-lock", "threads share a variable that nothing guards",
+        (WAITS, "  private static let newest = Locked<Waiter?>(nil)\n«  private static var count = 0\n»"), "not concurrency-safe")
