@@ -3,21 +3,21 @@
 /// memory. The pass's own.
 struct Batch {
   /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
-  private var pendingCallbacks = PassList<UInt32>()
+  private var pendingCallbacks = PassList<SlotIndex>()
   private var ready = PassList<ReadyItem>()
   /// Scratch memory for sorting `ready`.
   private var sorting = PassList<ReadyItem>()
   /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
   /// concurrent queue hands over at the end of the slice.
-  private var due = PassList<UInt32>()
-  var others = PassList<UInt32>()
+  private var due = PassList<SlotIndex>()
+  var others = PassList<SlotIndex>()
   /// The first of `ready` that had no turn.
   private var next = 0
   /// Slots of released timers, each with its writing, whose callbacks and finalizers are called at the end of the slice.
-  private(set) var retired = PassList<UInt32>()
+  private(set) var retired = PassList<SlotIndex>()
   private var scratch: PassScratch?
   /// Looked at by checks: the slot that was held back last.
-  var heldBack = UInt32.max
+  var heldBack: SlotIndex?
 
   /// How many turns the batch has that was collected last.
   var count: Int { ready.count }
@@ -179,7 +179,7 @@ struct Batch {
     guard item.kind == .due, item.deadline < .max, slot.isStillDue(item.deadline, item.activationSequence, at: now),
       (slot.wordInOrder.generation, slot.sequence) == before, !contains(slot)
     else { return }
-    invariantFailure("a due timer that had its turn did not tick", Int64(slot.index), item.deadline)
+    invariantFailure("a due timer that had its turn did not tick", Int64(slot.index.number), item.deadline)
   }
 
   // MARK: Its room

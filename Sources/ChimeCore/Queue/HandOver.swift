@@ -17,7 +17,7 @@ final class HandOver: @unchecked Sendable {
     /// The queue, from its opening to its end.
     var core: QueueCore?
     /// Slots, in a ring: `count` of them from `first` on.
-    var slots = PassList<UInt32>()
+    var slots = PassList<SlotIndex>()
     var first = 0
     var count = 0
     var functions = FunctionList()
@@ -28,14 +28,14 @@ final class HandOver: @unchecked Sendable {
     var idle: UInt64 = 0
     var asked: UInt64 = 0
 
-    mutating func append(_ slot: UInt32) {
+    mutating func append(_ slot: SlotIndex) {
       if count == slots.capacity { invariantFailure("a delivery more than there are slots", Int64(count)) }
       let place = first + count
       slots[place < slots.capacity ? place : place - slots.capacity] = slot
       count += 1
     }
 
-    mutating func takeFirst() -> UInt32 {
+    mutating func takeFirst() -> SlotIndex {
       let slot = slots[first]
       first = first + 1 == slots.capacity ? 0 : first + 1
       count -= 1
@@ -67,7 +67,7 @@ final class HandOver: @unchecked Sendable {
   }
 
   /// Has a larger place for slots. Called by the pass.
-  func move(to slots: PassList<UInt32>) {
+  func move(to slots: PassList<SlotIndex>) {
     state.withLock { state in
       for i in 0..<state.count { slots[i] = state.slots[(state.first + i) % state.slots.capacity] }
       state.slots = slots
@@ -77,7 +77,7 @@ final class HandOver: @unchecked Sendable {
 
   func add(_ slot: TimerSlot) { add { $0.append(slot.index) } }
   func add(_ function: QueuedFunction) { add { $0.functions.append(function) } }
-  func add(_ slots: PassList<UInt32>) {
+  func add(_ slots: PassList<SlotIndex>) {
     add { state in
       for i in slots.indices { state.append(slots[i]) }
     }
@@ -174,14 +174,14 @@ final class HandOver: @unchecked Sendable {
 /// number; so the slot is the one that stood there (P24).
 @safe final class DeliveryBatch: @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit; initialized throughout.
-  private let slots: UnsafeMutablePointer<Atomic<UInt32>>
+  private let slots: UnsafeMutablePointer<Atomic<SlotIndex>>
   private let left = Atomic<UInt64>(0)
 
   static var size: Int { 256 }
 
   init() {
     unsafe slots = UnsafeMutablePointer.allocate(capacity: DeliveryBatch.size)
-    for i in 0..<DeliveryBatch.size { unsafe (slots + i).initialize(to: Atomic(0)) }
+    for i in 0..<DeliveryBatch.size { unsafe (slots + i).initialize(to: Atomic(.unused)) }
   }
 
   deinit {
@@ -199,14 +199,14 @@ final class HandOver: @unchecked Sendable {
   }
 
   /// Fills the batch, which is empty. By one thread at a time.
-  func fill(_ count: Int, _ slot: () -> UInt32) {
+  func fill(_ count: Int, _ slot: () -> SlotIndex) {
     let number = left.load(ordering: .relaxed) >> 32 &+ 1
     for i in 0..<count { unsafe slots[i].store(slot(), ordering: .relaxed) }
     left.store(number << 32 | UInt64(count) << 16, ordering: .releasing)
   }
 
   /// Takes out the first; `nil` if there is none.
-  func next() -> UInt32? {
+  func next() -> SlotIndex? {
     var old = left.load(ordering: .acquiring)
     while true {
       if DeliveryBatch.first(old) == DeliveryBatch.end(old) { return nil }

@@ -43,7 +43,7 @@ extension QueueCore {
   func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
     let now = control.wallTime(control.now)
     return CoreTick(
-      timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),
+      timer: Handle.id(.timer, index: slot.index.number, version: slot.version), generation: slot.generation(slot.word),
       sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
   }
 }

@@ -310,7 +310,7 @@ extension QueueCore {
   @inline(never)
   func takeScratch() {
     guard let scratch = control.takeScratch() else { return }
-    if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.deliveries) }
+    if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.outstanding) }
     batch.move(to: scratch)
   }
 }

@@ -176,7 +176,7 @@ extension QueueCore {
         !word.hasPendingCallback, slot.wordInOrder == word
       {
         invariantFailure(
-          "a timer that releases itself was not released", Int64(slot.index), Int64(bitPattern: word.bits))
+          "a timer that releases itself was not released", Int64(slot.index.number), Int64(bitPattern: word.bits))
       }
       guard word.isRunning, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
       let due = slot.dueTime(word)
@@ -186,7 +186,7 @@ extension QueueCore {
       if due == .max || position ?? .max <= latest || slot.wordInOrder != word || batch.contains(slot) { return }
       invariantFailure(
         position == nil ? "a running timer that no pass will find" : "a running timer that its pass will find too late",
-        Int64(slot.index), Int64(bitPattern: word.bits))
+        Int64(slot.index.number), Int64(bitPattern: word.bits))
     }
   }
 }

@@ -3,9 +3,9 @@
 struct Records {
   /// Where they go, inside `takeTicks`; nil outside.
   var buffer: RecordBuffer?
-  /// Slots whose ticks were taken and have not ended: twice the index, and 1 more where the tick holds its target. In the
-  /// `PassScratch`, since a tick needs no memory (promise 19).
-  var outstanding = PassList<UInt32>()
+  /// Slots whose ticks were taken and have not ended, tagged with 1 where the tick holds its target. In the `PassScratch`,
+  /// since a tick needs no memory (promise 19).
+  var outstanding = PassList<TaggedSlot>()
   /// Some of them have to be ended soon, by another `takeTicks`.
   var endIsWanted = false
 
@@ -25,7 +25,7 @@ struct Records {
   /// Keeps a tick that was written down until it ends.
   mutating func keep(_ tick: StartedTick) {
     let holdsTarget = unsafe tick.isRare && tick.target != nil
-    outstanding.append(tick.slot.index << 1 | (holdsTarget ? 1 : 0))
+    outstanding.append(TaggedSlot(tick.slot.index, holdsTarget ? 1 : 0))
     // Its end may have consequences: a target or a timer that is released.
     if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
   }
@@ -38,9 +38,9 @@ extension QueueCore {
     if !givesRecords { return }
     records.endIsWanted = false
     for i in records.outstanding.indices {
-      var tick = StartedTick(Slab.slot(records.outstanding[i] >> 1))
+      var tick = StartedTick(Slab.slot(records.outstanding[i].slot))
       tick.word = tick.slot.word
-      tick.isRare = records.outstanding[i] & 1 != 0
+      tick.isRare = records.outstanding[i].tag != 0
       if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.writerFields.target }
       end(&tick, frame)
       if isAbandoned { return }

@@ -131,12 +131,12 @@ import Synchronization
 
   /// Behind the target's lock.
   var nextOfTarget: SlotLink {
-    get { unsafe SlotLink(bits: pointer.pointee.nextOfTarget.load(ordering: .relaxed)) }
-    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue.bits, ordering: .relaxed) }
+    get { unsafe pointer.pointee.nextOfTarget.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue, ordering: .relaxed) }
   }
   var previousOfTarget: SlotLink {
-    get { unsafe SlotLink(bits: pointer.pointee.previousOfTarget.load(ordering: .relaxed)) }
-    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue.bits, ordering: .relaxed) }
+    get { unsafe pointer.pointee.previousOfTarget.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue, ordering: .relaxed) }
   }
   /// Read only inside `Labels.read`, except by the writer.
   var label: UnsafeMutablePointer<CChar>? {

@@ -136,8 +136,8 @@ extension TimerSlot {
 /// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
 enum DueTimeSpill: ProcessState {
   private static let lock = Locked(())
-  /// The bits of a `SlotLink` (P3).
-  private static let slot = Atomic<UInt32>(0)
+  /// Whose it is (P3).
+  private static let slot = Atomic<SlotLink>(.none)
   /// What that writer alone changes of the word, as it is until the writer's end.
   private static let word = Atomic<UInt64>(0)
   private static let time = Atomic<Int64>(0)
@@ -146,7 +146,7 @@ enum DueTimeSpill: ProcessState {
 
   static func reinitialize() {
     lock.reinitialize()
-    slot.store(0, ordering: .relaxed)
+    slot.store(.none, ordering: .relaxed)
   }
 
   /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`.
@@ -155,16 +155,16 @@ enum DueTimeSpill: ProcessState {
       // With release order, too: whoever reads the next one's finds that the word has changed.
       time.store(due, ordering: .releasing)
       word.store(slot.word.writersOwn, ordering: .releasing)
-      self.slot.store(SlotLink(slot).bits, ordering: .releasing)
+      self.slot.store(SlotLink(slot), ordering: .releasing)
       // The deadline is stored with release order: whoever reads the new one finds this.
-      defer { self.slot.store(0, ordering: .releasing) }
+      defer { self.slot.store(.none, ordering: .releasing) }
       return change()
     }
   }
 
   /// `nil` unless the writer of that word has left it here.
   static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
-    guard self.slot.load(ordering: .acquiring) == SlotLink(slot).bits,
+    guard self.slot.load(ordering: .acquiring) == SlotLink(slot),
       self.word.load(ordering: .relaxed) == word.writersOwn
     else { return nil }
     return time.load(ordering: .relaxed)

@@ -15,7 +15,7 @@ import Synchronization
   /// Repeating: the interval. One-shot: the first delay or deadline, kept for the next activation.
   let period = Atomic<Int64>(0)
   var handler: TickFunction?
-  /// While the slot is free: the next free slot (see `SlotStore`).
+  /// While the slot is free: the next free slot (see `FreeSlots`).
   var context = Context.none
   /// Memory for a side record, which stays with the slot once allocated. It holds a timer's side record while the flag
   /// `hasSideRecord` is set.
@@ -62,10 +62,10 @@ struct CellFlags: OptionSet {
   /// For a deadline that is a time of day: that time, which the cell's deadline follows (see
   /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
   let wallDeadline = Atomic<Int64>(SideRecordRef.followsNoWall)
-  /// In the list of its target's timers: the neighbours as bits of a `SlotLink`, `end` at the ends; `none` where the
+  /// In the list of its target's timers: the neighbours, `end` at the ends; `none` where the
   /// timer is in none. Behind the target's lock.
-  let nextOfTarget = Atomic<UInt32>(0)
-  let previousOfTarget = Atomic<UInt32>(0)
+  let nextOfTarget = Atomic<SlotLink>(.none)
+  let previousOfTarget = Atomic<SlotLink>(.none)
   /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// While the enqueued flag is set: the slot version of the timer whose pending callback has the turn. Used by the

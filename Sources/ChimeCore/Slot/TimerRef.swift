@@ -24,7 +24,7 @@ extension TimerRef {
   @inline(__always)
   var control: QueueControlBlock { Slab.owner(of: slot) }
 
-  package var id: UInt64 { Handle.id(.timer, index: slot.index, version: version) }
+  package var id: UInt64 { Handle.id(.timer, index: slot.index.number, version: version) }
 
   /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
   /// (P4b).

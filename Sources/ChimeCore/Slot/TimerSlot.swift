@@ -5,12 +5,12 @@ import Synchronization
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
   let cell: UnsafeMutablePointer<TimerCell>
-  let index: UInt32
+  let index: SlotIndex
 
   /// Of no slot: a cell at an address that nothing reads.
   static var none: TimerSlot {
     unsafe TimerSlot(
-      cell: UnsafeMutablePointer(bitPattern: MemoryLayout<TimerCell>.alignment).unsafelyUnwrapped, index: 0)
+      cell: UnsafeMutablePointer(bitPattern: MemoryLayout<TimerCell>.alignment).unsafelyUnwrapped, index: .unused)
   }
 
   // MARK: Hints, proved by a swap of the word
@@ -89,14 +89,6 @@ import Synchronization
   var turnVersion: UInt32 {
     get { unsafe sideRecordMemory?.pointer.pointee.turnVersion.load(ordering: .relaxed) ?? version }
     nonmutating set { unsafe sideRecordMemory?.pointer.pointee.turnVersion.store(newValue, ordering: .relaxed) }
-  }
-
-  /// In the list of free slots, behind its lock: the next one's index + 1; 0 at the end.
-  var nextFreeSlot: UInt32 {
-    get { unsafe UInt32(UInt(bitPattern: context.pointer)) }
-    nonmutating set {
-      unsafe cell.pointee.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue)))
-    }
   }
 
   // MARK: Ticks and generations

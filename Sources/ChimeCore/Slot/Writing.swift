@@ -19,7 +19,7 @@ struct Writing: ~Copyable {
   init(free slot: TimerSlot) {
     self.init(slot, TimerWord(0))
     if invariantsAreChecked, !slot.word.isFree {
-      invariantFailure("a slot in use among free ones", Int64(slot.index), Int64(bitPattern: slot.word.bits))
+      invariantFailure("a slot in use among free ones", Int64(slot.index.number), Int64(bitPattern: slot.word.bits))
     }
   }
 
@@ -29,7 +29,7 @@ struct Writing: ~Copyable {
   init(released slot: TimerSlot) {
     self.init(slot, slot.word)
     if invariantsAreChecked, !before.isReleased || !before.hasWriter {
-      invariantFailure("a slot that was not released", Int64(slot.index), Int64(bitPattern: before.bits))
+      invariantFailure("a slot that was not released", Int64(slot.index.number), Int64(bitPattern: before.bits))
     }
   }
 
@@ -40,7 +40,8 @@ struct Writing: ~Copyable {
     deinit {
       // In a forked child nothing of the parent's goes on.
       if !isOver, epoch == Fork.epoch {
-        invariantFailure("a timer's writer that has not ended", Int64(slot.index), Int64(bitPattern: before.bits))
+        invariantFailure(
+          "a timer's writer that has not ended", Int64(slot.index.number), Int64(bitPattern: before.bits))
       }
     }
   #endif

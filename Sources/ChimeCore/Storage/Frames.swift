@@ -3,7 +3,7 @@
 @safe struct Frame {
   var control: QueueControlBlock
   /// The timer whose callback is running; nil for functions and finalizers.
-  var slot: UInt32?
+  var slot: SlotIndex?
   // SAFETY: followed by `FrameChain` only.
   fileprivate var previous: UnsafeMutablePointer<Frame>?
   /// Of the waiting thread, if there is one.
@@ -65,7 +65,7 @@ extension ThreadState {
   }
 
   @inline(__always)
-  var slot: UInt32? {
+  var slot: SlotIndex? {
     get { unsafe pointer.pointee.slot }
     nonmutating set { unsafe pointer.pointee.slot = newValue }
   }

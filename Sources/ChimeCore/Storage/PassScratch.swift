@@ -13,7 +13,7 @@ import Synchronization
 
   /// A batch has at most two turns of a slot: for a pending callback, and for what is due.
   private static let itemBytes = 2 * MemoryLayout<ReadyItem>.stride
-  private static let indexBytes = MemoryLayout<UInt32>.stride
+  private static let indexBytes = MemoryLayout<SlotIndex>.stride
   private static let indexLists = 5
   private static let bytes = 2 * itemBytes + indexLists * indexBytes
 
@@ -27,14 +27,15 @@ import Synchronization
 
   var ready: PassList<ReadyItem> { unsafe PassList(base, capacity: 2 * slots) }
   var sorting: PassList<ReadyItem> { unsafe PassList(base + slots * PassScratch.itemBytes, capacity: 2 * slots) }
-  var pendingCallbacks: PassList<UInt32> { list(0) }
-  var due: PassList<UInt32> { list(1) }
-  var others: PassList<UInt32> { list(2) }
-  var retired: PassList<UInt32> { list(3) }
-  /// What a concurrent queue has handed over, or a queue that gives records has outstanding.
-  var deliveries: PassList<UInt32> { list(4) }
+  var pendingCallbacks: PassList<SlotIndex> { list(0) }
+  var due: PassList<SlotIndex> { list(1) }
+  var others: PassList<SlotIndex> { list(2) }
+  var retired: PassList<SlotIndex> { list(3) }
+  /// What a concurrent queue has handed over; or what a queue that gives records has outstanding.
+  var deliveries: PassList<SlotIndex> { list(4) }
+  var outstanding: PassList<TaggedSlot> { list(4) }
 
-  private func list(_ number: Int) -> PassList<UInt32> {
+  private func list<Index>(_ number: Int) -> PassList<Index> {
     unsafe PassList(base + slots * (2 * PassScratch.itemBytes + number * PassScratch.indexBytes), capacity: slots)
   }
 }

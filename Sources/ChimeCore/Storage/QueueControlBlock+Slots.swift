@@ -28,7 +28,7 @@ extension QueueControlBlock {
       store.live &-= 1
       if released { store.released &-= 1 }
       if usedUp {
-        if Slab.noteUsedUp(slotOf: Int(slot.index >> 8)) { store.usedUpChunks += 1 }
+        if Slab.noteUsedUp(slotOf: slot.index.chunk) { store.usedUpChunks += 1 }
         return
       }
       put(slot.index, &store)
@@ -53,34 +53,30 @@ extension QueueControlBlock {
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
   /// Puts a slot at the end of the free list.
-  private func put(_ index: UInt32, _ store: inout SlotStore) {
-    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
-    Slab.slot(index).nextFreeSlot = 0
-    store.freeCount += 1
-    if store.firstFree == 0 {
-      store.firstFree = index &+ 1
-    } else {
-      Slab.slot(store.lastFree &- 1).nextFreeSlot = index &+ 1
-    }
-    store.lastFree = index &+ 1
+  private func put(_ index: SlotIndex, _ store: inout SlotStore) {
+    unsafe Slab.slotsOut(of: index.chunk).pointee -= 1
+    store.free.append(index)
   }
 
-  private func take(_ store: inout SlotStore) -> UInt32? {
-    let index: UInt32
+  private func take(_ store: inout SlotStore) -> SlotIndex? {
+    let index: SlotIndex
     // Unused slots come first while too few others would come before a slot is used again.
-    if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
-      store.freeCount -= 1
-      index = store.firstFree &- 1
-      store.firstFree = Slab.slot(index).nextFreeSlot
+    if store.free.count > ThreadCache.kept || store.fresh.isEmpty, let free = store.free.popFirst() {
+      index = free
     } else {
       // The lists of what there is are objects of the language's.
-      guard !store.fresh.isEmpty || Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
-      index = store.fresh.lowerBound
-      store.fresh = index + 1..<store.fresh.upperBound
+      guard !store.fresh.isEmpty || Memory.promises({ addFresh(&store) }),
+        let fresh = store.fresh.next()
+      else { return nil }
+      index = fresh
     }
-    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
+    unsafe Slab.slotsOut(of: index.chunk).pointee += 1
     return index
   }
+
+  /// Makes slots that can be given out; false if there is no memory.
+  @inline(never)
+  private func addFresh(_ store: inout SlotStore) -> Bool { renumber(&store) || grow(&store) }
 
   /// By half, at first. A large queue grows by huge pages, which make its starts faster by a third to a half; where there
   /// is no room for those, as another.
@@ -90,13 +86,12 @@ extension QueueControlBlock {
       || grow(&store, by: min(max(half, 1), 64))
   }
 
+  @inline(never)
   private func grow(_ store: inout SlotStore, by count: Int) -> Bool {
     guard store.chunks.reserve(for: count), makeScratch(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
-      let first = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage))
+      let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
     else { return false }
-    store.chunks += first..<first + count
-    // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
-    store.fresh = UInt32(max(first * Slab.slotsPerChunk, 1))..<UInt32((first + count) * Slab.slotsPerChunk)
+    store.fresh = fresh
     return true
   }
 
@@ -106,10 +101,10 @@ extension QueueControlBlock {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     if store.usedUpChunks == 0 || queue?.isHeldUp == true { return false }
     for (i, chunk) in store.chunks.enumerated() where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
-      guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
+      guard let renumbered = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
       store.usedUpChunks -= 1
-      store.chunks[i] = number
-      store.fresh = UInt32(number * Slab.slotsPerChunk)..<UInt32((number + 1) * Slab.slotsPerChunk)
+      store.chunks[i] = renumbered
+      store.fresh = renumbered.slots
       return true
     }
     return false
@@ -121,8 +116,7 @@ extension QueueControlBlock {
     let epoch = Fork.epoch
     var next = 0
     while let chunk = usedChunk(from: &next) {
-      let first = UInt32(chunk * Slab.slotsPerChunk)
-      for index in first..<first + UInt32(Slab.slotsPerChunk) {
+      for index in chunk.slots {
         body(Slab.slot(index))
         if Fork.epoch != epoch { return }
       }
@@ -133,12 +127,11 @@ extension QueueControlBlock {
   func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
     let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
     guard let chunk else { return }
-    let first = UInt32(chunk * Slab.slotsPerChunk)
-    for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
+    for index in chunk.slots { body(Slab.slot(index)) }
   }
 
   /// The next chunk that has a slot outside the list of free ones.
-  private func usedChunk(from next: inout Int) -> Int? {
+  private func usedChunk(from next: inout Int) -> SlotChunk? {
     unsafe storage.pointee.slots.withLock { store in
       while next < store.chunks.count {
         let chunk = store.chunks[next]

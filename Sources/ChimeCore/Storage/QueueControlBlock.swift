@@ -10,10 +10,10 @@ import Synchronization
   /// gone, or the release changes the word before its swap, or finds its timer (P8, Protocols.md; for calls on the
   /// whole queue P7).
   let id = Atomic<UInt64>(0)
-  /// The running timer that somebody in `run` waits for, as a `SlotLink`.
+  /// The running timer that somebody in `run` waits for.
   /// Pairs with the words: whoever waits stores this, then reads the timer's word; whoever ends a running timer swaps
   /// its word, then reads this; all sequentially consistent: store buffering (P5).
-  let watched = Atomic<UInt32>(0)
+  let watched = Atomic<SlotLink>(.none)
   /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12).
   let virtualNow = Atomic<Int64>(0)
   /// How many activations there were on a virtual queue, where their order is exact whichever threads they are on.
@@ -54,8 +54,8 @@ import Synchronization
   let nextWakeUp = Atomic<Int64>(.max)
   private var padding1 = (three, three, three, three, three)
 
-  /// Slots whose word has changed and that the pass must look at: the bits of a `SlotLink` to the latest (P1b).
-  let inbox = Atomic<UInt32>(0)
+  /// Slots whose word has changed and that the pass must look at: a link to the latest (P1b).
+  let inbox = Atomic<SlotLink>(.none)
   private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
@@ -90,15 +90,10 @@ import Synchronization
 
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
 struct SlotStore {
-  /// index + 1 of the first and the last free slot, chained through their cell's context. First in, first out, as in the
-  /// threads' caches. (As `SlotLink`s they took 37 instructions more a slot.)
-  var firstFree: UInt32 = 0
-  var lastFree: UInt32 = 0
-  var freeCount = 0
+  var free = FreeSlots()
   /// Slots that were never given out.
-  var fresh: Range<UInt32> = 0..<0
-  /// The chunks, by their numbers.
-  var chunks: [Int] = []
+  var fresh = SlotRange.none
+  var chunks: [SlotChunk] = []
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
   /// The wheel pages that the control block has without chunks.
@@ -110,7 +105,7 @@ struct SlotStore {
   /// taken in the child.
   @inline(never) @_optimize(none)
   static func prime() {
-    var chunks = [0]
+    var chunks = [SlotIndex.unused.chunk]
     chunks.reserveCapacity(8)
   }
 
@@ -256,21 +251,21 @@ struct SlotStore {
     while true {
       unsafe link.pointee.store(head, ordering: .relaxed)
       let result = unsafe storage.pointee.inbox.compareExchange(
-        expected: head, desired: SlotLink(slot).bits, ordering: .sequentiallyConsistent)
+        expected: head, desired: SlotLink(slot), ordering: .sequentiallyConsistent)
       if result.exchanged { return }
       head = result.original
     }
   }
 
-  var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
+  var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == .none }
 
   /// Takes everything out of the inbox and calls `body` for each slot, with its word as it was left.
   @inline(__always)
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
-    var head = unsafe SlotLink(bits: storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent))
+    var head = unsafe storage.pointee.inbox.exchange(.none, ordering: .sequentiallyConsistent)
     while let slot = head.slot {
       // The link is read before the flag is cleared: from then on the slot may be pushed again.
-      head = unsafe SlotLink(bits: Slab.link(of: slot).pointee.load(ordering: .relaxed))
+      head = unsafe Slab.link(of: slot).pointee.load(ordering: .relaxed)
       body(slot, slot.clear(TimerWord.inboxBit).clearing(TimerWord.inboxBit))
     }
   }
@@ -326,8 +321,8 @@ struct SlotStore {
   /// See `QueueControlBlockStorage.watched`.
   /// `SlotLink.end`: the timer that was watched has ended, and nobody has looked since (P5b).
   var watched: SlotLink {
-    get { unsafe SlotLink(bits: storage.pointee.watched.load(ordering: .sequentiallyConsistent)) }
-    nonmutating set { unsafe storage.pointee.watched.store(newValue.bits, ordering: .sequentiallyConsistent) }
+    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
@@ -343,7 +338,7 @@ struct SlotStore {
   @inline(never)
   private func wakeSleeper(watching slot: SlotLink) {
     let result = unsafe storage.pointee.watched.compareExchange(
-      expected: slot.bits, desired: SlotLink.end.bits, ordering: .sequentiallyConsistent)
+      expected: slot, desired: .end, ordering: .sequentiallyConsistent)
     if result.exchanged { wakeHost() }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// each slot; two counts of slots; and enough wheel pages for the entries of these slots, two each, so that a pass never
 /// allocates.
 enum Slab: ProcessState {
-  static var slotsPerChunk: Int { 256 }
+  static var slotsPerChunk: Int { SlotChunk.slotCount }
   static var chunkStride: Int { 24576 }
   static var maximumChunks: Int { 1 << 18 }
   /// How many chunks fill huge pages without a rest.
@@ -49,9 +49,10 @@ enum Slab: ProcessState {
 
   /// The entry of an index that came out of the slab, so that the table is known to exist.
   @inline(__always)
-  private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
-    // SAFETY: the table stays. In a forked child it is empty, and no slot is known there.
-    unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
+  private static func existingEntry(of index: SlotIndex) -> UnsafeMutablePointer<Entry> {
+    // SAFETY: the table stays, and whoever has the index was given it by the slab.
+    unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self)
+      + Int(index.number >> 8)
   }
 
   /// Makes the table; false if there is no memory. Called before the first queue exists.
@@ -70,9 +71,9 @@ enum Slab: ProcessState {
   /// Numbering continues with the next chunks.
   static func reinitialize() { numbers.reinitialize() }
 
-  /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
-  /// up.
-  static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
+  /// Maps `count` chunks for a queue control block, puts them behind its others, and gives their slots; `nil` when memory
+  /// or ids are used up.
+  static func addChunks(_ count: Int, to chunks: inout [SlotChunk], owner: UnsafeMutableRawPointer) -> SlotRange? {
     numbers.withLock { numbers in
       let first = numbers.used
       let bytes = count * chunkStride
@@ -83,20 +84,23 @@ enum Slab: ProcessState {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
         unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
         unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
+        unsafe chunks.append(SlotChunk(existing: first + i))
       }
       numbers.used += count
-      return first
+      var slots = unsafe SlotRange(SlotChunk(existing: first), count: count)
+      // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
+      if first == 0 { _ = slots.next() }
+      return slots
     }
   }
 
-  /// A slot that is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
-  static func slot(_ index: UInt32) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
+  static func slot(_ index: SlotIndex) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
 
   @inline(__always)
-  private static func slot(_ index: UInt32, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
+  private static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
     // SAFETY: a chunk begins with 256 cells; zero bytes are a free cell.
-    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index & 255), index: index)
+    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
   }
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
@@ -109,7 +113,7 @@ enum Slab: ProcessState {
     }
     // SAFETY: an entry's owner is there before its chunk.
     return unsafe (
-      slot(index, in: chunk),
+      slot(SlotIndex(existing: index), in: chunk),
       QueueControlBlock(entry.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
     )
   }
@@ -122,33 +126,34 @@ enum Slab: ProcessState {
   }
 
   @inline(__always)
-  private static func chunk(of index: UInt32) -> UnsafeMutableRawPointer {
-    // SAFETY: only indices that came out of the slab are passed here.
-    unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
+  private static func chunk(of index: SlotIndex) -> UnsafeMutableRawPointer {
+    let chunk = unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring)
+    if invariantsAreChecked, unsafe chunk == nil {
+      invariantFailure("a slot from before the fork", Int64(index.number), Int64(Fork.epoch))
+    }
+    // SAFETY: the slab has given the index out. A forked child, where the table is empty, has given up all that has any.
+    return unsafe chunk.unsafelyUnwrapped
   }
 
-  /// The link by which a slot hangs in its queue's inbox: the bits of a `SlotLink`.
+  /// The link by which a slot hangs in its queue's inbox.
   @inline(__always)
-  static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe link(of: slot(index)) }
-
-  @inline(__always)
-  static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<UInt32>> {
+  static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<SlotLink>> {
     // SAFETY: in the slot's chunk.
-    let number = Int(slot.index & 255)
+    let number = Int(slot.index.number & 255)
     let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
-    return unsafe (chunk + linksOffset).assumingMemoryBound(to: Atomic<UInt32>.self) + number
+    return unsafe (chunk + linksOffset).assumingMemoryBound(to: Atomic<SlotLink>.self) + number
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `Writing.end`; P2).
   @inline(__always)
-  static func position(of index: UInt32) -> WheelPosition { position(of: slot(index)) }
+  static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
 
   /// Without looking the chunk up, which begins so many cells before.
   @inline(__always)
   static func position(of slot: TimerSlot) -> WheelPosition {
     // SAFETY: in the slot's chunk.
-    let number = Int(slot.index & 255)
+    let number = Int(slot.index.number & 255)
     let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
     return unsafe WheelPosition((chunk + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
@@ -158,41 +163,40 @@ enum Slab: ProcessState {
 
   @inline(__always)
   static func prefetchPosition(of slot: TimerSlot) {
-    let number = Int(slot.index & 255)
+    let number = Int(slot.index.number & 255)
     unsafe chime_prefetch(
       UnsafeMutableRawPointer(slot.cell - number) + positionsOffset + number * MemoryLayout<UInt64>.size)
   }
 
   /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's
   /// lock.
-  static func slotsOut(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+  static func slotsOut(of chunk: SlotChunk) -> UnsafeMutablePointer<UInt16> {
     // SAFETY: zero bytes are two counts.
-    unsafe (self.chunk(of: UInt32(chunk * slotsPerChunk)) + countsOffset).assumingMemoryBound(to: UInt16.self)
+    unsafe (self.chunk(of: chunk.first) + countsOffset).assumingMemoryBound(to: UInt16.self)
   }
 
   // MARK: Chunks whose versions are used up
 
   /// How many slots of a chunk have used up their versions.
-  private static func usedUpCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+  private static func usedUpCount(of chunk: SlotChunk) -> UnsafeMutablePointer<UInt16> {
     unsafe slotsOut(of: chunk) + 1
   }
 
   /// The versions of a slot of the chunk are used up; true if it was the chunk's last one. The caller holds the
   /// control block's lock.
-  static func noteUsedUp(slotOf chunk: Int) -> Bool {
+  static func noteUsedUp(slotOf chunk: SlotChunk) -> Bool {
     unsafe usedUpCount(of: chunk).pointee += 1
     return isUsedUp(chunk)
   }
 
   /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
-  static func isUsedUp(_ chunk: Int) -> Bool {
-    unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
+  static func isUsedUp(_ chunk: SlotChunk) -> Bool {
+    unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk.number == 0 ? 1 : 0)
   }
 
   /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
-  static func isAtRest(_ chunk: Int) -> Bool {
-    let first = UInt32(chunk * slotsPerChunk)
-    return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in
+  static func isAtRest(_ chunk: SlotChunk) -> Bool {
+    chunk.slots.allSatisfy { index in
       let word = slot(index).word
       return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
         && position(of: index).tick == nil
@@ -202,52 +206,77 @@ enum Slab: ProcessState {
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
   /// still holds an old slot (P14d).
-  static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
+  static func renumber(_ chunk: SlotChunk, owner: UnsafeMutableRawPointer) -> SlotChunk? {
     numbers.withLock { numbers in
-      let number = numbers.used
+      // SAFETY: nobody knows of it before it is there.
+      let renumbered = unsafe SlotChunk(existing: numbers.used)
       if unsafe numbers.nothing == nil { unsafe numbers.nothing = unsafe Memory.map(chunkStride) }
-      guard number < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
-      let old = unsafe existingEntry(of: UInt32(chunk * slotsPerChunk))
-      let new = unsafe existingEntry(of: UInt32(number * slotsPerChunk))
+      guard numbers.used < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
+      let old = unsafe existingEntry(of: chunk.first)
+      let new = unsafe existingEntry(of: renumbered.first)
       let memory = unsafe old.pointee.chunk.load(ordering: .acquiring)
       unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
       unsafe new.pointee.owner.store(owner, ordering: .relaxed)
       unsafe new.pointee.chunk.store(memory, ordering: .releasing)
       numbers.used += 1
-      unsafe slotsOut(of: number).pointee = 0
-      unsafe usedUpCount(of: number).pointee = 0
-      let first = UInt32(number * slotsPerChunk)
-      for index in first..<first + UInt32(slotsPerChunk) {
-        unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing)
-      }
-      return number
+      unsafe slotsOut(of: renumbered).pointee = 0
+      unsafe usedUpCount(of: renumbered).pointee = 0
+      for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
+      return renumbered
     }
   }
 
   // MARK: Wheel pages
 
   /// The wheel pages that come with a chunk.
-  static func wheelPages(of chunk: Int) -> WheelPageRegion {
+  static func wheelPages(of chunk: SlotChunk) -> WheelPageRegion {
     unsafe WheelPageRegion(
-      base: Slab.chunk(of: UInt32(chunk * slotsPerChunk)) + wheelPagesOffset,
+      base: Slab.chunk(of: chunk.first) + wheelPagesOffset,
       count: wheelPagesPerChunk)
   }
 }
 
-/// A slot, or none, in a field of 32 bits: its index + 1, so that zeroes link to nothing.
-struct SlotLink: Equatable {
-  let bits: UInt32
+/// Free slots, first in, first out, as in the threads' caches; chained through their cells' contexts.
+struct FreeSlots {
+  private var first = SlotLink.none
+  private var last = SlotLink.none
+  private(set) var count = 0
+
+  mutating func append(_ index: SlotIndex) {
+    Slab.slot(index).nextFree = .none
+    if first == .none {
+      first = SlotLink(index)
+    } else {
+      // SAFETY: neither is `none` as long as the other is not.
+      unsafe Slab.slot(last.existingIndex).nextFree = SlotLink(index)
+    }
+    last = SlotLink(index)
+    count += 1
+  }
+
+  mutating func popFirst() -> SlotIndex? {
+    if first == .none { return nil }
+    // SAFETY: links of the list are to slots, or `none`.
+    let index = unsafe first.existingIndex
+    first = Slab.slot(index).nextFree
+    count -= 1
+    return index
+  }
+}
+
+extension SlotLink {
+  @inline(__always)
+  init(_ slot: TimerSlot) { self.init(slot.index) }
 
   @inline(__always)
-  init(bits: UInt32) { self.bits = bits }
+  var slot: TimerSlot? { index.map { Slab.slot($0) } }
+}
 
-  @inline(__always)
-  init(_ slot: TimerSlot) { bits = slot.index &+ 1 }
-
-  static var none: SlotLink { SlotLink(bits: 0) }
-  /// No slot either: the ends of a list in which `none` says that a slot is not in it; a watched timer that has ended.
-  static var end: SlotLink { SlotLink(bits: .max) }
-
-  @inline(__always)
-  var slot: TimerSlot? { bits &- 1 < .max &- 1 ? Slab.slot(bits &- 1) : nil }
+extension TimerSlot {
+  fileprivate var nextFree: SlotLink {
+    get { unsafe SlotLink(bits: UInt32(truncatingIfNeeded: UInt(bitPattern: context.pointer))) }
+    nonmutating set {
+      unsafe cell.pointee.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue.bits)))
+    }
+  }
 }

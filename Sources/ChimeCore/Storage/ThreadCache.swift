@@ -6,9 +6,10 @@
   /// In place, and without InlineArray, which macOS 26 was the first to have.
   var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
 
-  typealias Four = (UInt32, UInt32, UInt32, UInt32)
+  typealias Four = (SlotIndex, SlotIndex, SlotIndex, SlotIndex)
   typealias Sixteen = (Four, Four, Four, Four)
-  private static var zeros: Sixteen { ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)) }
+  private static var four: Four { (.unused, .unused, .unused, .unused) }
+  private static var zeros: Sixteen { unsafe (four, four, four, four) }
 }
 
 /// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
@@ -30,21 +31,21 @@
   @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
   @inline(__always)
-  private var ring: UnsafeMutablePointer<UInt32> {
+  private var ring: UnsafeMutablePointer<SlotIndex> {
     // SAFETY: homogeneous tuples are laid out as arrays of what they hold.
     unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
-      .assumingMemoryBound(to: UInt32.self)
+      .assumingMemoryBound(to: SlotIndex.self)
   }
 
   /// The slot that has been here longest, if there are enough slots.
   @inline(__always)
-  func pop() -> UInt32? { hasEnough ? takeOldest() : nil }
+  func pop() -> SlotIndex? { hasEnough ? takeOldest() : nil }
 
   @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
 
   /// The slot that has been here longest, if there is any.
   @inline(__always)
-  func takeOldest() -> UInt32? {
+  func takeOldest() -> SlotIndex? {
     let popped = unsafe storage.pointee.popped
     if unsafe popped == storage.pointee.pushed { return nil }
     unsafe storage.pointee.popped = popped &+ 1
@@ -52,7 +53,7 @@
   }
 
   @inline(__always)
-  func push(_ index: UInt32) -> Bool {
+  func push(_ index: SlotIndex) -> Bool {
     let pushed = unsafe storage.pointee.pushed
     if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
     unsafe ring[Int(pushed & 63)] = index

@@ -117,7 +117,7 @@ enum WaitRegistry: ProcessState {
 
   /// Wakes the threads that wait for a timer whose word says that there are any (P6).
   @inline(never)
-  static func timerEnded(_ index: UInt32) {
+  static func timerEnded(_ index: SlotIndex) {
     newest.withLock { newest in
       for waiter in Waiters(first: newest) {
         if case .timer(let timer, _) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
@@ -126,7 +126,7 @@ enum WaitRegistry: ProcessState {
   }
 
   /// Whether a thread waits for the end of a timer that it has cancelled.
-  static func hasCancelled(_ index: UInt32) -> Bool {
+  static func hasCancelled(_ index: SlotIndex) -> Bool {
     newest.withLock { newest in
       Waiters(first: newest).contains {
         if case .timer(let timer, cancels: true) = $0.subject { timer.slot.index == index } else { false }

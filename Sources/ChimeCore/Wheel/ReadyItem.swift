@@ -2,18 +2,18 @@
 struct ReadyItem {
   let deadline: Int64
   let activationSequence: UInt32
-  private let slotAndKind: UInt32
+  private let slotAndKind: TaggedSlot
 
-  init(deadline: Int64, activationSequence: UInt32, slot: UInt32, _ kind: DeliveryKind) {
+  init(deadline: Int64, activationSequence: UInt32, slot: SlotIndex, _ kind: DeliveryKind) {
     self.deadline = deadline
     self.activationSequence = activationSequence
-    slotAndKind = slot << 2 | kind.rawValue
+    slotAndKind = TaggedSlot(slot, kind.rawValue)
   }
 
-  var slot: UInt32 { slotAndKind >> 2 }
+  var slot: SlotIndex { slotAndKind.slot }
 
   /// What its turn in the batch is for.
-  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind & 3) }
+  var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind.tag) }
 
   /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
   static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {

@@ -20,8 +20,8 @@ struct Wheel: ~Copyable {
     /// -1: not known.
     let bucket: Int
     let tick: UInt64
-    let slot: UInt32
-    static var unknown: Front { Front(bucket: -1, tick: 0, slot: 0) }
+    let slot: SlotIndex
+    static var unknown: Front { Front(bucket: -1, tick: 0, slot: .unused) }
   }
 
   let shift: UInt64
@@ -154,7 +154,7 @@ struct Wheel: ~Copyable {
 
   /// Takes a slot's position away. A fence must follow before its timer is looked at (P2).
   @inline(__always)
-  private mutating func forget(_ slot: UInt32) {
+  private mutating func forget(_ slot: SlotIndex) {
     let position = Slab.position(of: slot)
     if position.tick != nil {
       position.clearBeforeFence()
@@ -197,7 +197,7 @@ struct Wheel: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func insert(_ slot: UInt32, _ tick: UInt64) {
+  private mutating func insert(_ slot: SlotIndex, _ tick: UInt64) {
     let bucket = bucket(of: tick)
     let level = bucket &>> 6
     let known = fronts[level]
@@ -216,7 +216,7 @@ struct Wheel: ~Copyable {
 
   /// A page for the entries of a bucket that come next, the first of which is this.
   @inline(never)
-  private mutating func addPage(to bucket: Int, _ slot: UInt32, _ tick: UInt64) -> WheelPage {
+  private mutating func addPage(to bucket: Int, _ slot: SlotIndex, _ tick: UInt64) -> WheelPage {
     let level = bucket &>> 6
     let page = takePage()
     page.next = heads[bucket]
@@ -247,7 +247,7 @@ struct Wheel: ~Copyable {
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
   /// timers may be looked at.
   @inline(always)
-  mutating func advance(to now: Int64, into due: inout PassList<UInt32>) {
+  mutating func advance(to now: Int64, into due: inout PassList<SlotIndex>) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
@@ -330,7 +330,7 @@ struct Wheel: ~Copyable {
   /// The earliest entry of a bucket that is valid and not outdated. The entries themselves say which is earliest; only
   /// that one's timer is looked at. A few stale entries found on the way are removed or moved; if there are more, the
   /// whole bucket is tidied.
-  private mutating func front(of bucket: Int) -> (tick: UInt64, slot: UInt32)? {
+  private mutating func front(of bucket: Int) -> (tick: UInt64, slot: SlotIndex)? {
     // Above, entries do not hold their tick.
     guard bucket <= WheelTicks.lastExact else { return tidy(bucket) }
     let start = start(of: bucket)
@@ -387,10 +387,10 @@ struct Wheel: ~Copyable {
   }
 
   /// Removes the stale entries of a bucket, moves those that were postponed, and finds the earliest that stays.
-  private mutating func tidy(_ bucket: Int) -> (tick: UInt64, slot: UInt32)? {
+  private mutating func tidy(_ bucket: Int) -> (tick: UInt64, slot: SlotIndex)? {
     let start = start(of: bucket)
     let end = start | (bucket / 64 == 10 ? UInt64.max >> 4 : (UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
-    var found: (tick: UInt64, slot: UInt32)?
+    var found: (tick: UInt64, slot: SlotIndex)?
     drain(bucket) { wheel, entry in
       // The first valid entry of a slot is kept; its position carries a mark from then on.
       let position = Slab.position(of: entry.slot)
@@ -534,13 +534,13 @@ extension Wheel {
 
   /// After an advance: nothing is left that was to come, and what has come has no position. Now and then the whole wheel.
   @inline(__always)
-  private func checkAdvance(_ due: PassList<UInt32>) {
+  private func checkAdvance(_ due: PassList<SlotIndex>) {
     guard invariantsAreChecked else { return }
     if let bucket = firstBucket(), start(of: bucket) <= base {
       invariantFailure("an entry that was to come", Int64(bucket), Int64(base))
     }
     for i in due.indices where Slab.position(of: due[i]).tick != nil {
-      invariantFailure("a position of a timer that has come", Int64(due[i]))
+      invariantFailure("a position of a timer that has come", Int64(due[i].number))
     }
     // By the lowest digits of a number that differs from pass to pass.
     if (base &* 0x9E37_79B9_7F4A_7C15) >> 59 == 0, entryCount <= 4096 { checkAll() }

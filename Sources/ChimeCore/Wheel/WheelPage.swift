@@ -3,7 +3,7 @@ import Synchronization
 /// A hint in the wheel: a slot, and the low bits of the tick it was placed for. Only the timer's word says whether a
 /// tick is really due.
 struct WheelEntry {
-  var slot: UInt32
+  var slot: SlotIndex
   var low: UInt32
 }
 

@@ -10,20 +10,23 @@ import Testing
   static let ranges: [Int64] = [0, 1, 255, 256, 65_535, 65_536, 1 << 20, 1 << 24, 1 << 32 - 1, 1 << 32, .max]
   static let bases: [Int64] = [.min, -1 << 31, 0, 1 << 40]
 
+  /// The index of no slot, since none is looked up.
+  static func slot(_ number: Int) -> SlotIndex { unsafe SlotIndex(existing: UInt32(number)) }
+
   static func batch(_ count: Int, from base: Int64, to end: Int64) -> ContiguousArray<ReadyItem> {
     var batch = ContiguousArray(
-      (0..<count).map { slot in
+      (0..<count).map { i in
         ReadyItem(
           deadline: Int64.random(in: base...end),
           activationSequence: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
-          slot: UInt32(slot), .due)
+          slot: slot(i), .due)
       })
     // Both ends are there, and some have the same deadline.
-    batch[0] = ReadyItem(deadline: end, activationSequence: 1, slot: 0, .due)
-    batch[1] = ReadyItem(deadline: base, activationSequence: .max, slot: 1, .callback)
+    batch[0] = ReadyItem(deadline: end, activationSequence: 1, slot: slot(0), .due)
+    batch[1] = ReadyItem(deadline: base, activationSequence: .max, slot: slot(1), .callback)
     for i in stride(from: 4, to: count, by: 5) {
       batch[i] = ReadyItem(
-        deadline: batch[i - 3].deadline, activationSequence: UInt32(i), slot: UInt32(i), .due)
+        deadline: batch[i - 3].deadline, activationSequence: UInt32(i), slot: slot(i), .due)
     }
     return batch
   }
@@ -47,7 +50,7 @@ import Testing
           $0.deadline == $1.deadline && $0.activationSequence == $1.activationSequence
         },
         "from \(base) to \(end)")
-      #expect(Set(sorted.map(\.slot)) == Set(batch.map(\.slot)), "from \(base) to \(end)")
+      #expect(Set(sorted.map(\.slot.number)) == Set(batch.map(\.slot.number)), "from \(base) to \(end)")
     }
   }
 }

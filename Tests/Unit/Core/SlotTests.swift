@@ -66,7 +66,7 @@ import Testing
     var unused: UInt32?
     for _ in 0..<1000 where unused == nil {
       _ = try core.makeTimer()
-      unused = unsafe core.control.storage.pointee.slots.withLock { $0.fresh.last }
+      unused = unsafe core.control.storage.pointee.slots.withLock { Array($0.fresh).last?.number }
     }
     let id = Handle.id(.timer, index: try #require(unused), version: 0)
     #expect(TimerRef(id)?.state == nil)

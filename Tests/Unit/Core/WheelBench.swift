@@ -37,7 +37,7 @@ final class WheelBench {
     for number in 0..<timers {
       guard let slot = TimerRef(try core.makeTimer())?.slot else { throw Status.invalidHandle }
       rows.append(Row(slot: slot))
-      numberOfSlot[slot.index] = number
+      numberOfSlot[slot.index.number] = number
     }
   }
 
@@ -112,7 +112,7 @@ final class WheelBench {
     var due = scratch.due
     wheel.advance(to: now, into: &due)
     var moved: [Int] = []
-    for slot in due.indices.map({ due[$0] }) {
+    for slot in due.indices.map({ due[$0].number }) {
       guard let number = numberOfSlot[slot], rows[number].isPlaced else { return "\(slot) twice, or never placed" }
       rows[number].isPlaced = false
       guard rows[number].isRunning, tick(of: rows[number]) > target else { continue }

@@ -132,7 +132,7 @@ final class Queue {
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
     if kind == .host || kind == .records, let next = try? QueueCore.nextDeadline(id) {
       // Rounded up to a tick of the wheel, moved within the leeway that a scenario gives, and perhaps held back for a writer.
-      let late = 200_000 + (core.batch.heldBack == .max ? 0 : Tunables.writer)
+      let late = 200_000 + (core.batch.heldBack == nil ? 0 : Tunables.writer)
       world.expect(
         next <= max(first, world.scheduler.clock) + late,
         "the queue says that it is next due at \(next), a timer says \(first)")
@@ -178,12 +178,8 @@ final class Queue {
     defer { Seam.isOn = wasOn }
     let control = core.control
     control.storage.pointee.slots.withLock { store in
-      var first: UInt32?
       for chunk in store.chunks {
-        for i in 0..<UInt32(Slab.slotsPerChunk) {
-          let index = UInt32(chunk * Slab.slotsPerChunk) + i
-          // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
-          if i > 0 { first = first ?? index }
+        for index in chunk.slots {
           let slot = Slab.slot(index)
           guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
           _ = slot.swap(slot.word, for: TimerWord(0))
@@ -192,17 +188,18 @@ final class Queue {
           writing.context = .none
           writing.deadline = 0
           writing.forget()
-          Slab.link(of: index).pointee.store(0, ordering: .relaxed)
+          Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
         Slab.slotsOut(of: chunk).pointee = 0
-        if let first { store.fresh = first..<UInt32((chunk + 1) * Slab.slotsPerChunk) }
       }
-      store.firstFree = 0
-      store.freeCount = 0
+      // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
+      store.fresh = store.chunks.first?.slots ?? .none
+      _ = store.fresh.next()
+      store.free = FreeSlots()
       store.live = 0
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
-    control.storage.pointee.inbox.store(0, ordering: .relaxed)
+    control.storage.pointee.inbox.store(.none, ordering: .relaxed)
     // This thread's cache of the control block is empty from here on.
     if let cache = ThreadState.existing?.cache(of: control) { while cache.takeOldest() != nil {} }
   }

@@ -148,15 +148,16 @@ extension Scenario {
     Scenario("a batch that is filled anew beside a taker") { world in
       let batch = DeliveryBatch()
       var taken: [UInt32] = []
-      batch.fill(1) { 1 }
-      world.thread("taker") { if let slot = batch.next() { taken.append(slot) } }
+      func slot(_ number: UInt32) -> SlotIndex { SlotIndex(existing: number) }
+      batch.fill(1) { slot(1) }
+      world.thread("taker") { if let slot = batch.next() { taken.append(slot.number) } }
       world.thread("filler") {
-        if let slot = batch.next() { taken.append(slot) }
-        if batch.count == 0 { batch.fill(1) { 2 } }
-        if let slot = batch.next() { taken.append(slot) }
+        if let slot = batch.next() { taken.append(slot.number) }
+        if batch.count == 0 { batch.fill(1) { slot(2) } }
+        if let slot = batch.next() { taken.append(slot.number) }
       }
       world.race()
-      while let slot = batch.next() { taken.append(slot) }
+      while let slot = batch.next() { taken.append(slot.number) }
       world.expect(taken.sorted() == [1, 2], "taken out: \(taken)")
     },
   ]
