@@ -82,7 +82,7 @@ int staying, may_go;
 void stay(const chime_tick *tick, void *unused) {
   (void)tick, (void)unused;
   add(&staying, 1);
-  await(&may_go, 1);
+  EXPECT(await(&may_go, 1)); /* else what is awaited beside it may come because it has left */
 }
 
 void place_use_up_reserve(chime_queue_t queue) {

@@ -130,6 +130,28 @@ CASES(a_thread_refused_once, where, SERIAL, CONCURRENT) {
   EXPECT_OK(chime_queue_shutdown(other, PATIENCE));
 }
 
+/* The thread for a queue is refused while all others have handlers that stay. Later it can be had, and whoever wants the
+ * queue's first tick begins it. */
+CASE(a_thread_that_can_be_had_later) {
+  static int ticks;
+  chime_queue_t queues[3];
+  int i;
+  for (i = 0; i < 2; i++) {
+    REQUIRE_OK(place_make(SERIAL, NULL, &queues[i]));
+    EXPECT_OK(chime_timer_after(queues[i], 0, stay, NULL, NULL, NULL));
+  }
+  REQUIRE(await(&staying, 2));
+  store(&to_refuse, -1);
+  REQUIRE_OK(place_make(SERIAL, NULL, &queues[2]));
+  EXPECT(load(&refused) >= 1);
+  store(&to_refuse, 0);
+  sleep_ns(20 * CHIME_MILLISECOND); /* until when the system is not asked again, and more */
+  EXPECT_OK(chime_timer_after(queues[2], 0, count_tick, &ticks, NULL, NULL));
+  EXPECT(await(&ticks, 1));
+  store(&may_go, 1);
+  for (i = 0; i < 3; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+}
+
 /* ---- All wait for a queue that has no thread ------------------------------------------------------------------------- */
 
 enum { MOST_THREADS = 255 };

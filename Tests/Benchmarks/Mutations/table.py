@@ -630,7 +630,7 @@ mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that 
 
 mutation("pool-nobody-begins", "1, 9", "PoolState.help", "P23b: what is wanted while no thread can wait has none begun",
          ("Pool/PoolState.swift", "    if «!BROKEN, »countsThread(now) { return .thread }\n"),
-         F("pool", "handlers_that_never_return"))
+         F("threads", "a_thread_that_can_be_had_later"))
 
 mutation("pool-time-believed", "1", "PoolState.arrive", "P23b: what woke a thread counts as still set",
          ("Pool/PoolState.swift", "if event == .time«, !BROKEN» { timerTime = .max }"),
@@ -873,7 +873,7 @@ mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end d
 mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passes over a busy timer that has a writer",
          (DELIVERY, "      if word.hasWriter, «!BROKEN || !word.isBusy, »!isOver {"), I("a restart that is held up"))
 mutation("writing-left-out", "1", "TimerRef.dropExtraTick", "P3: a writer returns on one path without giving the timer up (the checked build's own look)",
-         (ENDING, "      return «BROKEN ? .ignored : »writing.abandon() ? .running : .ignored\n"), W("invalidateLetsGoOfTheHandlerAtOnce"))
+         (ENDING, "      return «BROKEN ? .ignored : »writing.abandon() ? .running : .ignored\n"), W("theQueueDoesWhatTheModelSays"))
 
 # ---- Does not compile ------------------------------------------------------------------------------------------------
 # What a type refuses. Only the end that a writer leaves out compiles: the checked build finds it ("writing-left-out").
