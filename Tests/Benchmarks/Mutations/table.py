@@ -688,7 +688,7 @@ mutation("pool-asks-once", "19", "PoolState.next", "a thread that is refused is 
          I("threads are refused until one is not"), F("threads", "a_thread_refused_once"))
 mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that was refused long is never asked for again",
          (POOL_STATE, "refusedUntil = «BROKEN ? .max : »Clock.monotonic.now + Tunables.refusedThread"),
-         I("threads are refused for long"))
+         F("threads", "a_thread_that_can_be_had_later"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard «!BROKEN, »self.state == .ready, state.isStarving,"),
          I("the only thread waits for a queue"), F("threads", "the_only_thread_waits"))
@@ -941,3 +941,7 @@ refused("pointer-unmarked", "memory is reached without saying that it is not che
         ("Slot/SideRecordRef.swift", "      unsafe self.label = nil\n", "      self.label = nil\n"), "not marked with 'unsafe'")
 refused("state-without-lock", "threads share a variable that nothing guards",
         (WAITS, "  private static let newest = Locked<Waiter?>(nil)\n«  private static var count = 0\n»"), "not concurrency-safe")
+refused("slot-by-number", "a slot is looked up by a number that did not come out of the slab",
+        (WHEEL, "    let slot = Slab.slot(front.slot)\n", "    let slot = Slab.slot(front.slot.number)\n"), "cannot convert value of type 'UInt32'.* 'SlotIndex'")
+refused("slot-index-made-up", "a number is taken for a slot's",
+        (WHEEL, "    return Slab.slot(known.slot)\n", "    return Slab.slot(SlotIndex(existing: UInt32(bucket)))\n"), "not marked with 'unsafe'")
