@@ -200,6 +200,7 @@ final class HandOver: @unchecked Sendable {
 
   /// Fills the batch, which is empty. By one thread at a time.
   func fill(_ count: Int, _ slot: () -> SlotIndex) {
+    checkIndex(count, below: DeliveryBatch.size + 1)
     let number = left.load(ordering: .relaxed) >> 32 &+ 1
     for i in 0..<count { unsafe slots[i].store(slot(), ordering: .relaxed) }
     left.store(number << 32 | UInt64(count) << 16, ordering: .releasing)

@@ -40,7 +40,8 @@ import Synchronization
   }
 }
 
-/// A list in a `PassScratch`: it never grows beyond its capacity, since no slot is in it twice.
+/// A list in a `PassScratch`: it never grows beyond its capacity, since no slot is in it twice. What lies behind its end is
+/// memory that may be used, too.
 @safe struct PassList<Element: BitwiseCopyable> {
   // SAFETY: `capacity` elements, of which the first `count` have been written.
   private(set) var base: UnsafeMutablePointer<Element>?
@@ -61,8 +62,15 @@ import Synchronization
 
   @inline(__always)
   subscript(i: Int) -> Element {
-    get { unsafe base.unsafelyUnwrapped[i] }
-    nonmutating set { unsafe base.unsafelyUnwrapped[i] = newValue }
+    // SAFETY: the callers go by `indices` and `capacity`, which the checked build makes sure of.
+    get {
+      checkIndex(i, below: capacity)
+      return unsafe base.unsafelyUnwrapped[i]
+    }
+    nonmutating set {
+      checkIndex(i, below: capacity)
+      unsafe base.unsafelyUnwrapped[i] = newValue
+    }
   }
 
   @inline(__always)
@@ -91,6 +99,7 @@ import Synchronization
   /// Moves to a larger place.
   mutating func move(to other: PassList) {
     var other = other
+    if count > other.capacity { invariantFailure("a smaller place", Int64(count), Int64(other.capacity)) }
     if count > 0 { unsafe other.base?.update(from: base.unsafelyUnwrapped, count: count) }
     other.count = count
     self = other
@@ -98,6 +107,9 @@ import Synchronization
 
   /// Has the other's memory, and the other this one's, with the elements written there.
   mutating func exchangeMemory(with other: inout PassList) {
+    if invariantsAreChecked, capacity != other.capacity {
+      invariantFailure("memory of another size", Int64(capacity), Int64(other.capacity))
+    }
     unsafe swap(&base, &other.base)
   }
 }

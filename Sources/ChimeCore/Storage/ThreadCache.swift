@@ -1,10 +1,10 @@
 @unsafe struct ThreadCacheStorage {
+  /// In place, and without InlineArray, which macOS 26 was the first to have. The first member: see `ThreadCache.ring`.
+  var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
   var control: UnsafeMutablePointer<QueueControlBlockStorage>?
   /// How many slots were ever put in and taken out; the ring has room for 64.
   var pushed: UInt32 = 0
   var popped: UInt32 = 0
-  /// In place, and without InlineArray, which macOS 26 was the first to have.
-  var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
 
   typealias Four = (SlotIndex, SlotIndex, SlotIndex, SlotIndex)
   typealias Sixteen = (Four, Four, Four, Four)
@@ -32,9 +32,8 @@
 
   @inline(__always)
   private var ring: UnsafeMutablePointer<SlotIndex> {
-    // SAFETY: homogeneous tuples are laid out as arrays of what they hold.
-    unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
-      .assumingMemoryBound(to: SlotIndex.self)
+    // SAFETY: homogeneous tuples are laid out as arrays of what they hold; the first member begins where the whole does.
+    unsafe UnsafeMutableRawPointer(storage).assumingMemoryBound(to: SlotIndex.self)
   }
 
   /// The slot that has been here longest, if there are enough slots.
@@ -71,11 +70,10 @@ extension ThreadState {
   @inline(__always)
   private func cache(atOffset offset: Int) -> ThreadCache {
     // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
-    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
-    return unsafe ThreadCache((caches + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
+    unsafe ThreadCache((UnsafeMutableRawPointer(storage) + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
   }
 
-  func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
+  func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: (i & 3) * MemoryLayout<ThreadCacheStorage>.stride) }
 
   /// The cache that holds this control block's slots, if there is one.
   @inline(__always)

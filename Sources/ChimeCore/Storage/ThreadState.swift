@@ -4,6 +4,10 @@ import Synchronization
 /// What Chime keeps for a thread: a few free slots of the queues it uses (`ThreadCache`), a counter of activations, and
 /// the chain of callbacks that it is inside (`Frame`). Made when first needed, freed when the thread ends.
 @unsafe struct ThreadStorage {
+  /// The first member: see `ThreadState.cache`.
+  var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
+    .init(), .init(), .init(), .init()
+  )
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
   var activationSequence: UInt32 = 0
@@ -17,9 +21,6 @@ import Synchronization
   var loop: Unmanaged<ThreadLoop>?
   /// Whether the thread is inside the host's trace function.
   var isTracing = false
-  var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
-    .init(), .init(), .init(), .init()
-  )
   /// In the list of all; the next and the one before.
   var isListed = false
   var next: UnsafeMutablePointer<ThreadStorage>?

@@ -11,6 +11,14 @@ var invariantsAreChecked: Bool {
   #endif
 }
 
+/// Checks an index into memory that has no checks of its own, where checking it always would cost too much.
+@inline(__always)
+func checkIndex(_ index: Int, below end: Int) {
+  if invariantsAreChecked, index < 0 || index >= end {
+    invariantFailure("an index beyond the end", Int64(index), Int64(end))
+  }
+}
+
 /// Ends the process because Chime itself is wrong: never for anything a caller can do.
 /// - Parameters:
 ///   - what: what does not hold.

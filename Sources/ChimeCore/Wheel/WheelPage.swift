@@ -26,13 +26,23 @@ struct WheelEntry {
   @inline(__always)
   var count: Int {
     get { unsafe base.load(fromByteOffset: 8, as: Int.self) }
-    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: Int.self) }
+    nonmutating set {
+      checkIndex(newValue, below: WheelPage.capacity + 1)
+      unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: Int.self)
+    }
   }
 
   @inline(__always)
   subscript(i: Int) -> WheelEntry {
-    get { unsafe base.load(fromByteOffset: 16 &+ i &* 8, as: WheelEntry.self) }
-    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16 &+ i &* 8, as: WheelEntry.self) }
+    // SAFETY: the wheel goes by `count` and `capacity`, which the checked build makes sure of.
+    get {
+      checkIndex(i, below: WheelPage.capacity)
+      return unsafe base.load(fromByteOffset: 16 &+ i &* 8, as: WheelEntry.self)
+    }
+    nonmutating set {
+      checkIndex(i, below: WheelPage.capacity)
+      unsafe base.storeBytes(of: newValue, toByteOffset: 16 &+ i &* 8, as: WheelEntry.self)
+    }
   }
 }
 
@@ -40,19 +50,39 @@ struct WheelEntry {
 @safe struct WheelTable<Element: BitwiseCopyable> {
   // SAFETY: so many elements, used by the pass of one queue only until it deallocates them.
   private let base: UnsafeMutablePointer<Element>
+  #if DEBUG || CHIME_CHECKS
+    private let count: Int
+  #endif
 
   init(repeating element: Element, count: Int) {
+    #if DEBUG || CHIME_CHECKS
+      self.count = count
+    #endif
     unsafe base = .allocate(capacity: count)
     unsafe base.initialize(repeating: element, count: count)
   }
 
   func deallocate() { unsafe base.deallocate() }
 
+  @inline(__always)
+  private func check(_ i: Int) {
+    #if DEBUG || CHIME_CHECKS
+      checkIndex(i, below: count)
+    #endif
+  }
+
   // Not changed in place (`table[i] |= 1`): for the thread sanitizer Swift 6.3 makes of that what LLVM refuses.
   @inline(__always)
   subscript(i: Int) -> Element {
-    get { unsafe base[i] }
-    nonmutating set { unsafe base[i] = newValue }
+    // SAFETY: indices are buckets and levels, which the checked build makes sure of.
+    get {
+      check(i)
+      return unsafe base[i]
+    }
+    nonmutating set {
+      check(i)
+      unsafe base[i] = newValue
+    }
   }
 }
 
@@ -101,7 +131,10 @@ struct WheelEntry {
   let base: UnsafeMutableRawPointer
   let count: Int
 
-  subscript(i: Int) -> WheelPage { unsafe WheelPage(base + i * WheelPage.size) }
+  subscript(i: Int) -> WheelPage {
+    if i < 0 || i >= count { invariantFailure("wheel pages", Int64(i), Int64(count)) }
+    return unsafe WheelPage(base + i * WheelPage.size)
+  }
 
   /// Enough for one page in each bucket, one that is being drained, and the entries that a wheel tolerates beyond two a
   /// slot.
