@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int to_grant;  /* how many calls before those */
@@ -222,4 +223,60 @@ CASES(the_only_thread_waits, argument, 0, 2) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   if (argument != 1) EXPECT_OK(chime_queue_shutdown(awaited, PATIENCE));
   EXPECT_EQ(load(&finalized), 1);
+}
+
+/* ---- The turn that the waiting thread gives forks -------------------------------------------------------------------- */
+
+enum { TURN, ENTER, LEAVE, POINTS };
+
+static int waits, point, child_id, is_child;
+
+/* Nothing more is called in the child, whose only thread is the one that waits, and ends. */
+static void fork_at(int here) {
+  pid_t pid;
+  if (load(&is_child)) _exit(10 + here);
+  if (!load(&waits) || point != here || load(&child_id) != 0) return;
+  pid = fork();
+  if (pid == 0) alarm(PATIENCE / CHIME_SECOND);
+  store(pid == 0 ? &is_child : &child_id, pid == 0 ? 1 : (int)pid);
+}
+static void fork_in_enter(void *context) { (void)context, fork_at(ENTER); }
+static void fork_in_leave(void *context) { (void)context, fork_at(LEAVE); }
+static void fork_in_turn(void *context) { (void)context, fork_at(TURN); }
+
+static void wait_for_fork(const chime_tick *tick, void *context) {
+  chime_status status;
+  (void)tick;
+  store(&waits, 1);
+  if (kind_of_wait == 0) EXPECT_OK(chime_queue_async(awaited, count_call, &ran_before, NULL));
+  if (kind_of_wait == 1) status = chime_queue_shutdown(awaited, CHIME_FOREVER);
+  else status = chime_queue_sync(awaited, fork_in_turn, NULL, CHIME_FOREVER);
+  if (load(&is_child)) {
+    if (status != CHIME_ERROR_FORKED) _exit(9);
+    return;
+  }
+  EXPECT_OK(status);
+  add(context, 1);
+}
+
+/* Between the hooks, and in each: in a wait for a function, and for the queue's end; in a function that has its turn at once;
+   in the hooks of a concurrent queue, in a wait for its end. */
+CASES(the_only_thread_waits_and_forks, argument, 0, 3 * POINTS - 1) {
+  const int is_concurrent = argument > 2 * POINTS;
+  chime_queue_t queue;
+  int status = -1;
+  kind_of_wait = is_concurrent ? 1 : argument / POINTS;
+  point = argument % POINTS;
+  store(&to_grant, 1);
+  store(&to_refuse, -1);
+  awaited =
+      place_queue(is_concurrent ? CONCURRENT : SERIAL, &QUEUE_OPTIONS(.enter = fork_in_enter, .leave = fork_in_leave));
+  REQUIRE_OK(place_make(SERIAL, NULL, &queue));
+  if (!is_concurrent) EXPECT_OK(chime_timer_after(awaited, CHIME_HOUR, ignore_tick, NULL, fork_in_turn, NULL));
+  EXPECT_OK(chime_timer_after(queue, 0, wait_for_fork, &answered, NULL, NULL));
+  EXPECT(await(&answered, 1));
+  REQUIRE(load(&child_id) > 0);
+  EXPECT_EQ(waitpid(load(&child_id), &status, 0), load(&child_id));
+  EXPECT_EQ(status, 0);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }

@@ -14,7 +14,7 @@ final class PoolDriver: QueueDriver {
     work = nil
     item = PoolItem(qos)
     // Holds the queue until `close`.
-    item.open { _ in core.pass() }
+    item.open { _ throws(Forked) in try Fork.guarded { core.pass() } }
   }
 
   init(_ core: QueueCore, sharing work: PoolWork) {
@@ -39,18 +39,20 @@ final class PoolDriver: QueueDriver {
     guard work == nil, item.takeTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
     let hasEnded = core.closing.hasBegun
     let isNext = !hasEnded && core.functions.isEmpty
-    if isNext { ThreadState.inside(core.control) { _ in body() } }
-    if core.isAbandoned { return .ok }
+    do throws(Forked) {
+      if isNext { try Fork.guarded { ThreadState.inside(core.control) { _ in body() } } }
+    } catch {
+      return .inChild
+    }
     withoutCancellation { item.endTurn() }
     return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
   }
 
-  func runStarvingTurn() -> Bool {
+  func runStarvingTurn() throws(Forked) -> Bool {
     guard let (body, wants) = item.takeStarvingTurn() else { return false }
-    let epoch = Fork.epoch
     // The callbacks that the thread is inside wait for this queue: its own are not inside them.
-    ThreadState.outsideCallbacks { body(wants) }
-    if Fork.epoch == epoch { withoutCancellation { item.endTurn() } }
+    try ThreadState.outsideCallbacks { () throws(Forked) in try body(wants) }
+    withoutCancellation { item.endTurn() }
     return true
   }
 

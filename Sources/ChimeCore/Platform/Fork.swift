@@ -66,6 +66,20 @@ package enum Fork {
   }
 }
 
+/// A callback has forked, and this is the child: whatever called it returns at once, and takes no lock on the way, because
+/// another thread of the parent's may have held it. Caught only where the library was called, and by threads' loops.
+package struct Forked: Error {}
+
+extension Fork {
+  /// Runs `body`, which calls what may fork.
+  @inline(__always)
+  static func guarded(_ body: () -> Void) throws(Forked) {
+    let before = epoch
+    body()
+    if epoch != before { throw Forked() }
+  }
+}
+
 /// Variables of the process, and what happens to them in a forked child. The type that has them says so; `Fork` lists
 /// all such types.
 protocol ProcessState {

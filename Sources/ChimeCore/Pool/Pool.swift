@@ -132,7 +132,6 @@ package enum Pool: ProcessState {
 
   /// A thread of the pool; `workerEvent`: what it has done so far.
   private static func work(_ workerEvent: WorkerEvent) {
-    let epoch = Fork.epoch
     var workerEvent = workerEvent
     while true {
       var (step, poller) = state.withBusyLock { ($0.next(workerEvent), $0.poller) }
@@ -140,8 +139,7 @@ package enum Pool: ProcessState {
       case .run(let item, let body, let wants, let tries, let starves):
         if tries > 0 { begin(triesLeft: tries) }
         if starves { tellWaiters() }
-        body(wants)
-        if Fork.epoch != epoch { return }
+        do throws(Forked) { try body(wants) } catch { return }
         workerEvent = .fromTurn(item)
         if ThreadEnd.isCaught, isReplaced(workerEvent) { return }
       case .spin(let time):

@@ -5,7 +5,7 @@ import Synchronization
 final class PoolItem: Worker, @unchecked Sendable {
   // Unchecked: all that changes is behind the pool's lock.
 
-  typealias Body = @Sendable (Wants) -> Void
+  typealias Body = @Sendable (Wants) throws(Forked) -> Void
 
   /// What a turn is for.
   struct Wants: OptionSet {
@@ -100,7 +100,7 @@ final class PoolQueue: BlockQueue {
   func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker {
     Pool.prepareWorker()
     let item = PoolItem(qos)
-    item.open { _ in body() }
+    item.open { _ throws(Forked) in try Fork.guarded(body) }
     return item
   }
 }
@@ -119,11 +119,11 @@ package final class PoolWork: Sendable {
     /// The number of the thread that has the turn; 0: none. Compared only with the caller's own (P18b).
     let thread = Atomic<UInt64>(0)
 
-    func run(_ wants: PoolItem.Wants) {
+    func run(_ wants: PoolItem.Wants) throws(Forked) {
       let (jobs, pass) = state.withLock { state in (state.jobs.takeAll(), state.pass) }
       thread.store(ThreadNumber.current, ordering: .relaxed)
-      for job in jobs { job() }
-      if wants.contains(.pass) { pass?() }
+      for job in jobs { try Fork.guarded(job) }
+      if wants.contains(.pass), let pass { try Fork.guarded(pass) }
       thread.store(0, ordering: .relaxed)
     }
   }
@@ -133,7 +133,7 @@ package final class PoolWork: Sendable {
 
   private init(_ qos: QualityOfService) {
     item = PoolItem(qos)
-    item.open { [turn] wants in turn.run(wants) }
+    item.open { [turn] wants throws(Forked) in try turn.run(wants) }
   }
 
   deinit { item.close() }

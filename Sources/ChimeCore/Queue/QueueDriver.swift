@@ -37,7 +37,7 @@ package protocol QueueDriver: AnyObject, Sendable {
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
   /// Gives the queue its turn on the calling thread, which waits for it, where no thread may ever do so; false if it did
   /// not.
-  func runStarvingTurn() -> Bool
+  func runStarvingTurn() throws(Forked) -> Bool
 
   // MARK: The passes come only if somebody runs the queue
 
@@ -62,7 +62,7 @@ extension QueueDriver {
   package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body)
   }
-  package func runStarvingTurn() -> Bool { false }
+  package func runStarvingTurn() throws(Forked) -> Bool { false }
   package var takesSync: Bool { true }
   package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }

@@ -63,7 +63,7 @@ package final class TimerTarget: Sendable, ProcessState {
     }
     if left < oneReference {
       table.remove(id)
-      if !target.endTimers() { return .inChild }
+      do throws(Forked) { try target.endTimers() } catch { return .inChild }
       target.release()
     }
     return .ok
@@ -162,14 +162,11 @@ package final class TimerTarget: Sendable, ProcessState {
     }
   }
 
-  /// False where a callback has forked, and this is the child.
-  private func endTimers() -> Bool {
+  private func endTimers() throws(Forked) {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
     // (P8b).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // A timer that is attached later is ended by its creator.
-    let epoch = Fork.epoch
-    while Fork.epoch == epoch, let timer = takeTimer() { end(timer) }
-    return Fork.epoch == epoch
+    while let timer = takeTimer() { try Fork.guarded { end(timer) } }
   }
 }

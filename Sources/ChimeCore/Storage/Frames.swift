@@ -20,12 +20,12 @@ extension ThreadState {
   }
 
   /// Runs `body` as if the calling thread were inside no callback.
-  static func outsideCallbacks(_ body: () -> Void) {
-    guard let thread = existing else { return body() }
+  static func outsideCallbacks(_ body: () throws(Forked) -> Void) throws(Forked) {
+    guard let thread = existing else { return try body() }
     let outer = unsafe thread.storage.pointee.frame
     unsafe thread.storage.pointee.frame = nil
     defer { unsafe thread.storage.pointee.frame = outer }
-    body()
+    try body()
   }
 
   /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that

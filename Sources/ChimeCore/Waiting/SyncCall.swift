@@ -23,16 +23,18 @@ package final class SyncCall: @unchecked Sendable {
   static func wait(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
-    guard WaitRegistry.enter(waiter) else { return waiter.wouldDeadlock }
-    defer { WaitRegistry.leave(waiter) }
-    let function = SyncFunction(call)
+    return WaitRegistry.registering(waiter) { () throws(Forked) in try call.wait(timeout: timeout) }
+  }
+
+  private func wait(timeout: Int64) throws(Forked) -> Status {
+    let function = SyncFunction(self)
     if !core.functions.add(function) { return .queueHasEnded }
     core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
-    while !call.isOver {
+    while !isOver {
       // The pool may have no thread for the queue: then this one gives it its turn.
-      if core.driver.runStarvingTurn() || call.wakeUp.sleep(until: end) { continue }
-      if call.drop() {
+      if try core.driver.runStarvingTurn() || wakeUp.sleep(until: end) { continue }
+      if drop() {
         core.functions.remove(function)
         return .timedOut
       }
@@ -40,9 +42,9 @@ package final class SyncCall: @unchecked Sendable {
     }
     // Only the queue's end can end this before the function has had its turn; a function that has begun always
     // completes.
-    if call.drop() { return .queueHasEnded }
-    while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
-    return call.phase.withLock { $0 } == .dropped ? .queueHasEnded : .ok
+    if drop() { return .queueHasEnded }
+    while !hasRun { _ = wakeUp.sleep(until: .max) }
+    return phase.withLock { $0 } == .dropped ? .queueHasEnded : .ok
   }
 
   /// In the function's turn: runs it, unless its caller has given up.

@@ -77,16 +77,29 @@ enum WaitRegistry: ProcessState {
   static func wait(for subject: Subject, timeout: Int64) -> Status {
     if subject.isOver { return .ok }
     let waiter = Waiter(subject)
-    guard enter(waiter) else { return waiter.wouldDeadlock }
-    defer { leave(waiter) }
-    let end = Clock.monotonic.now.saturatingAdd(timeout)
-    while !subject.isOver {
-      if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
-      // Nobody else may ever run it.
-      if subject.core?.driver.runStarvingTurn() == true { continue }
-      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
+    return registering(waiter) { () throws(Forked) in
+      let end = Clock.monotonic.now.saturatingAdd(timeout)
+      while !subject.isOver {
+        if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
+        // Nobody else may ever run it.
+        if try subject.core?.driver.runStarvingTurn() == true { continue }
+        guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
+      }
+      return .ok
     }
-    return .ok
+  }
+
+  /// Runs `body`, which waits, between `enter` and `leave`.
+  /// - Returns: what `body` gives; wouldDeadlock without having waited; forked, and has not left.
+  static func registering(_ waiter: Waiter, _ body: () throws(Forked) -> Status) -> Status {
+    guard enter(waiter) else { return waiter.wouldDeadlock }
+    do throws(Forked) {
+      let status = try body()
+      leave(waiter)
+      return status
+    } catch {
+      return .inChild
+    }
   }
 
   /// Adds a thread that is going to wait; false if that would close a cycle of the wait-for graph. If two

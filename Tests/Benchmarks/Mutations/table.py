@@ -245,7 +245,7 @@ mutation("turn-version", "10, 12", "decide", "the slot's version is not compared
          (DELIVERY, "    let isTurn = «BROKEN || »kind == .due || slot.turnVersion == timer.version\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "      if «!BROKEN, »!target.endTimers() { return .inChild }\n"),
+         (TARGET, "{ «if !BROKEN { »try target.endTimers()« }» } catch { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let isHeld = «!BROKEN && »target?.retain() == true\n"
@@ -828,6 +828,9 @@ mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
          (JITTER, "        if «BROKEN {\n          _ = slot.set(tick.word.bits)\n          return .finished\n        }\n"
                   "        if »slot.claim(word, tick.word) { return .finished }\n"), I("a tick beside cancel"))
+mutation("child-is-not-noticed", "15", "Fork.guarded", "whoever has called what forked goes on in the child",
+         ("Platform/Fork.swift", "    if «!BROKEN, »epoch != before { throw Forked() }\n"),
+         F("threads", "the_only_thread_waits_and_forks"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",
