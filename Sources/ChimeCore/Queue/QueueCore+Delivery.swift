@@ -83,7 +83,8 @@ extension QueueCore {
   /// Claims the timer for the callback that is due, if there is one, by one swap, which makes it busy (P4).
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
-  /// tick of an older generation cannot start (promise 7).
+  /// tick of an older generation cannot start (promise 7). The swap proves that a one-shot's deadline belongs to its word;
+  /// any other deadline is read again by the writer (`moveOnInTime`, `decide`).
   @inline(always)
   private func claim(_ tick: inout StartedTick, _ kind: DeliveryKind) -> Claim {
     let (slot, now) = (tick.slot, tick.value.actual)
@@ -96,7 +97,7 @@ extension QueueCore {
         && kind == .due && due <= now && due != .max && !closing.hasBegun
       if !isUsual, !mayClaim(slot, &word, kind, now) { return .refused }
       tick.value.scheduled = due
-      if isUsual, slot.flags.isDisjoint(with: [.repeating, .hasSideRecord]) {
+      if isUsual, slot.flags.isDisjoint(with: [.repeating, .hasSideRecord]), !ticksAreRare {
         tick.word = word.withLastTick.setting(TimerWord.busyBit)
         if slot.claim(word, tick.word) { return .finished }
       } else if let writing = slot.beginWriting(word, setting: TimerWord.busyBit) {
@@ -527,7 +528,7 @@ extension QueueCore {
 /// What became of a claim.
 private enum Claim: ~Copyable {
   case refused
-  /// A one-shot without a side record has finished with the claim; its cell stays.
+  /// A one-shot without a side record, not on the wall clock, has finished with the claim; its cell stays.
   case finished
   /// Any other timer, and the deadline that was found due.
   case writing(Writing, from: Int64)

@@ -11,8 +11,8 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   package let label: String
   package let counters = QueueCounters()  // debuggers find it, and what stands before it, here: CPlatform's layout.c
   let givesRecords: Bool
-  /// No tick is a usual one (see `begin`).
-  let ticksAreRare: Bool
+  /// No tick is a usual one (see `begin`). Constant, except where a test makes the queue one on the wall clock.
+  var ticksAreRare: Bool
   let hooks: QueueHooks?
   /// Where deliveries are enqueued, on a concurrent queue; nil where handlers run inside the pass.
   let handOver: HandOver?

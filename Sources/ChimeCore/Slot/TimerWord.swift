@@ -13,12 +13,15 @@
 ///   bit 63 is set. Suspended: since when, as a `CompactDuration`. Released or free: which timer ended with its queue; see
 ///   `endedWithQueue`
 ///
-/// The cell changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap
-/// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
-/// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so many
-/// rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating timer,
-/// whose deadline is therefore changed through the writer bit only, and a postponement by more than the word holds, which
-/// leaves another rest in the word each time (P3c).
+/// The cell changes only while there is a writer. Each accepted activate, restart, reschedule, suspend, cancel and release
+/// changes the generation. (23 bits repeat after 8 million of them in one slot, and slots are reused first in, first out: a
+/// thread would have to sleep through exactly so many rounds of all of them to be deceived.) Within a generation, a
+/// compare-and-swap on the word proves that a deadline read beside it belongs to it:
+///
+/// - A one-shot's postponement is in the word. One by more than the word holds moves the cell's deadline, and leaves a
+///   larger postponement in the word each time (P3c).
+/// - A repeating timer's tick moves the deadline, and so do postponements and steps on the wall clock, and the word may stay
+///   the same. These timers are claimed and postponed through the writer bit, under which the deadline is read again (P4).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -157,6 +160,12 @@ struct TimerWord: Equatable {
   func with(postponement: Int64) -> TimerWord? {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
+  }
+
+  /// This word, a running timer's, with the next larger postponement; after the largest, with the least.
+  var withNextPostponement: TimerWord {
+    let isLargest = bits >> 32 & 0x7FFF_FFFF == 0x7FFF_FFFF
+    return TimerWord((isLargest ? withoutPostponement.bits : bits) &+ (1 << 32))
   }
 
   /// Whether another postponement of the same word is larger. One in larger units is: it is used only where nanoseconds

@@ -16,12 +16,9 @@ extension Writing {
   @inline(__always)
   func store(due time: Int64, _ word: TimerWord) -> TimerWord {
     let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
-    if overflow || time == .max {
-      self.deadline = time
-      return word.withoutPostponement
-    }
-    self.deadline = deadline
-    return word
+    // The end of time stays that, with any postponement.
+    self.deadline = overflow || time == .max ? time : deadline
+    return overflow ? word.withoutPostponement : word
   }
 
   @inline(__always)

@@ -12,6 +12,9 @@ struct Writing: ~Copyable {
   fileprivate init(_ slot: TimerSlot, _ before: TimerWord) {
     self.slot = slot
     self.before = before
+    #if DEBUG || CHIME_CHECKS
+      deadlineBefore = slot.deadline
+    #endif
   }
 
   /// With a free slot that was taken out of a list.
@@ -36,6 +39,7 @@ struct Writing: ~Copyable {
   #if DEBUG || CHIME_CHECKS
     private var isOver = false
     private let epoch = Fork.epoch
+    private let deadlineBefore: Int64
 
     deinit {
       // In a forked child nothing of the parent's goes on.
@@ -124,7 +128,8 @@ extension Writing {
   @inline(__always)
   @discardableResult
   consuming func giveUp(_ new: TimerWord) -> TimerWord {
-    forget().changeWord { current in new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit) }
+    checkMove(new)
+    return forget().changeWord { current in new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit) }
   }
 
   /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
@@ -133,6 +138,7 @@ extension Writing {
   /// P1, P1d.)
   @discardableResult
   consuming func giveUp(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+    checkMove(new)
     let slot = forget()
     while true {
       let current = slot.word
@@ -169,6 +175,17 @@ extension Writing {
     if !replaced.isBusy { return self }
     forget()
     return nil
+  }
+
+  /// A one-shot whose deadline has moved has another word (`TimerWord`).
+  @inline(__always)
+  private func checkMove(_ new: TimerWord) {
+    #if DEBUG || CHIME_CHECKS
+      guard before.isRunning, new.isRunning, slot.deadline != deadlineBefore, before.writersOwn == new.writersOwn,
+        !slot.flags.contains(.repeating), !control.isWall
+      else { return }
+      invariantFailure("a deadline that has moved beside the same word", slot.deadline, deadlineBefore)
+    #endif
   }
 
   /// Gives a released slot up, which a pass will find in the inbox.

@@ -216,9 +216,8 @@ extension Writing {
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
       end(moved)
     } else {
-      // A small postponement stays in the word, a different one each time: the word must change (P3c).
-      let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
-      end(former: due) { $0.store(due: time, moved) }
+      // The word must change (P3c).
+      end(former: due) { $0.store(due: time, word.withNextPostponement) }
     }
   }
 }

@@ -414,8 +414,8 @@ mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a ti
 mutation("record-read-once", "18", "TimerSlot.snapshot", "the record is read once",
          (SNAPSHOT, "      if «BROKEN || »isUnchanged(since: snapshot) { break }"), I("queries beside"))
 mutation("due-not-allowed-for", "2, 18", "Writing.store(due:)", "the postponement goes with the writer's end, and the deadline does not allow for it",
-         (WRITING_CELL, "    self.deadline = «BROKEN ? time : »deadline\n"
-                          "    return« BROKEN ? word.withoutPostponement :» word\n"), I("queries beside a restart"))
+         (WRITING_CELL, "    self.deadline = «BROKEN || »overflow || time == .max ? time : deadline\n"
+                          "    return «BROKEN || »overflow ? word.withoutPostponement : word\n"), I("queries beside a restart"))
 mutation("due-read-once", "18", "exactDueTime", "the word is not looked at again",
          (SNAPSHOT, "      if «BROKEN || »now == word { break }"), I("queries beside"))
 mutation("former-not-kept", "2, 18", "DueTimeSpill.of", "the time before the change is not looked for",
@@ -831,6 +831,12 @@ mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are 
 mutation("child-is-not-noticed", "15", "Fork.guarded", "whoever has called what forked goes on in the child",
          ("Platform/Fork.swift", "    if «!BROKEN, »epoch != before { throw Forked() }\n"),
          F("threads", "the_only_thread_waits_and_forks"))
+mutation("never-in-the-same-word", "7", "Writing.store", "P3c: a postponement to never leaves the word as it was",
+         (WRITING_CELL, "    return overflow« || BROKEN && time == .max» ? word.withoutPostponement : word\n"),
+         I("a tick beside a postponement to never"))
+mutation("wall-one-shot-by-one-swap", "7", "QueueCore.claim", "P4: a one-shot on the wall clock is claimed by one swap",
+         (DELIVERY, "with: [.repeating, .hasSideRecord]), «BROKEN || »!ticksAreRare {"),
+         I("a tick beside a postponement to never on the wall clock"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
 mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",

@@ -56,6 +56,17 @@ import Testing
     change(Self.postponement, by: { $0.withoutPostponement }, { $0.postponement == 0 })
   }
 
+  @Test(
+    arguments: [(0, 1), (1, 2), (0x1_0000, 0x1_0001), (0x7FFF_FFFE, 0x7FFF_FFFF), (0x7FFF_FFFF, 1)] as [(Int64, Int64)])
+  func theNextPostponementIsAnotherInTheSameUnits(before: Int64, after: Int64) {
+    for unit in [0, 1 << 63] as [UInt64] {
+      let word = TimerWord(unit | UInt64(before) << 32 | 0x1_2345)
+      let next = word.withNextPostponement
+      let isLargest = before == 0x7FFF_FFFF
+      #expect(next.bits == (isLargest ? 0 : unit) | UInt64(after) << 32 | 0x1_2345)
+    }
+  }
+
   @Test func mergingTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
     let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     for current in Self.words {

@@ -45,6 +45,7 @@ final class Queue {
     if isWall {
       // As `prepare` does it; nobody knows the queue yet.
       core.control.storage.pointee.isWall.store(true, ordering: .relaxed)
+      core.ticksAreRare = true
       core.control.wallOffset = WallClock.offset.low
     }
     // Others may still look at the control block that the queue lives in.

@@ -98,17 +98,35 @@ extension Scenario {
   }
 
   /// A claim, or the end of its callback, beside what ends the timer (P4).
-  static let claims: [Scenario] = [
-    ("cancel", { $0.cancel() }),
-    ("release", { $0.release() }),
-  ].map { (name: String, end: @escaping (TimerRef) -> Status) in
-    Scenario("a tick beside \(name)", preemptions: 2) { world in
-      let queue = world.queue(.virtual)
-      let timer = world.timer(queue, after: 10)
-      world.thread(calls: "advance") { queue.drive(Scheduler.start + 20) }
-      world.thread(calls: name, on: timer) { ref in timer.stopping { end(ref) } }
-    }
-  }
+  static let claims: [Scenario] =
+    [
+      ("cancel", { $0.cancel() }),
+      ("release", { $0.release() }),
+      ("a postponement to never", { TimerRef.postpone($0.id, until: .max) }),
+    ].flatMap { (name: String, end: @escaping (TimerRef) -> Status) in
+      // With a finalizer a timer has a side record, and is claimed by way of a writer; without, by one swap.
+      [("", false), (" of a timer with a finalizer", true)].map { whose, hasFinalizer in
+        Scenario("a tick beside \(name)\(whose)", preemptions: 2) { world in
+          let queue = world.queue(.virtual)
+          let timer = world.timer(queue, after: 10, finalizer: hasFinalizer)
+          world.thread(calls: "advance") { queue.drive(Scheduler.start + 20) }
+          world.thread(calls: name, on: timer) { ref in timer.stopping { end(ref) } }
+        }
+      }
+    } + [
+      Scenario("a tick beside a postponement to never on the wall clock", preemptions: 2) { world in
+        let queue = world.queue(.host, isWall: true)
+        let timer = world.timer(queue, after: 10, finalizer: false)
+        world.thread("driver") {
+          world.sleep(until: Scheduler.start + 20)
+          world.call("process") { queue.drive() }
+        }
+        world.thread("postponer") {
+          world.sleep(until: Scheduler.start + 20)
+          world.call("postpone", on: timer) { ref in timer.stopping { TimerRef.postpone(ref.id, until: .max) } }
+        }
+      }
+    ]
 
   // MARK: The end of a queue
 
