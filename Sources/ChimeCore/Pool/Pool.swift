@@ -4,7 +4,7 @@ import Synchronization
 /// Chime's own threads, on which serial and concurrent queues run, shared by all queues of the process.
 ///
 /// A thread that has nothing to do waits in one poller for three things: the earliest time that any item wants, a bell,
-/// and steps of the wall clock. The kernel wakes one thread, the one that went to sleep last. That thread runs the item,
+/// and steps of the wall clock. The kernel wakes one thread, on Linux the one that went to sleep last. That thread runs the item,
 /// which is a queue's pass, itself. Before that it sees to it that another thread wakes up for the next time that is
 /// wanted, so a slow handler holds up no other queue. One wait has the time in it where that is enough: a queue that is
 /// alone costs one system call a wake-up.
@@ -35,7 +35,7 @@ package enum Pool: ProcessState {
   /// Something is wanted: ends spinning. A hint, looked at without the lock; nothing is read by what it says.
   static let isWanted = Atomic<Bool>(false)
 
-  /// What rooms above want to hear; they say so in their `makeGlobals`.
+  /// What floors above want to hear; they say so in their `makeGlobals`.
   struct Listeners {
     /// Who waits for a queue may have to give it its turn.
     var waitersMayRun: @Sendable () -> Void = {}

@@ -1,9 +1,10 @@
-/// What wakes a queue. This, and the execution context of its passes, is all that differs between kinds of queues.
+/// What wakes a queue. This is most of what differs between kinds of queues.
 ///
-/// Only the pass arms; any other thread only wakes. What stands behind the first four has an answer below, which holds for
-/// most kinds: a new one gives its own where the heading of a group is true of it.
+/// Only the pass arms; any other thread only wakes. All but the first four have defaults below: a kind overrides those whose
+/// heading is true of it.
 package protocol QueueDriver: AnyObject, Sendable {
-  /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
+  /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass. A driver that can only wait on
+  /// the monotonic clock waits until `control.monotonicTime` of it.
   func arm(at time: Int64?)
   /// Makes a pass of `core`, the queue, come now. Any thread, inside calls and passes: it calls nothing of the host's.
   func wake(_ core: QueueCore)

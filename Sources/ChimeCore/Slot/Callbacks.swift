@@ -31,6 +31,7 @@ internal import CPlatform
     let called = unsafe withUnsafePointer(to: &tick) {
       unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
     }
+    // What the numbers mean stands in callback_guard.h.
     if called != 0 { ThreadEnd.wasCaught() }
     return called != 1
   }

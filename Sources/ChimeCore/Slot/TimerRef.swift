@@ -50,6 +50,4 @@ extension TimerRef {
     }
     return nil
   }
-
-  // MARK: Writing
 }

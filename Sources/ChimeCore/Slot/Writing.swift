@@ -1,7 +1,7 @@
 /// The right to store a slot's cell, which one thread at a time has: as its timer's writer, or with a slot that is
 /// free or released and in no list. Others may read meanwhile (P3, P3b).
 ///
-/// It is given up by a method that consumes it: `end`, `abandon`, `publish`, `retire`, or `free`. A timer whose
+/// It is given up by a method that consumes it: `end`, `abandon`, `giveUp`, `publish`, `retire` or `free`. A timer whose
 /// writer forgets that could never be changed again, and all who try would wait. So the checked build fails there.
 struct Writing: ~Copyable {
   let slot: TimerSlot
