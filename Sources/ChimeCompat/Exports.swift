@@ -2,3 +2,4 @@
 @_exported public import Chime
 @_exported public import enum ChimeCore.TimerEvent
 @_exported public import enum ChimeCore.Transition
+@_exported public import protocol ChimeCore.MachineTimer
