@@ -407,7 +407,8 @@ enum {
 typedef int32_t chime_resume_policy;
 enum {
   CHIME_RESUME_COALESCE = 0, /* the grid stands; missed ticks come as one tick at once */
-  CHIME_RESUME_REMAINING = 1 /* the time that was left is kept, and the grid moves; missed ticks stay counted */
+  CHIME_RESUME_REMAINING = 1 /* the time that was left is kept, and the grid moves; missed ticks stay counted, unless
+                                it is postponed */
 };
 
 /* chime_schedule.flags */

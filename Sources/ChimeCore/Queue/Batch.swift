@@ -169,6 +169,13 @@ struct Batch {
     }
   }
 
+  /// Generation and sequence of a timer that is running when its turn comes. One that is suspended then loses the turn, even if
+  /// it is resumed at once, which keeps the generation: the resume sends it again.
+  func stateAtTurn(of slot: TimerSlot) -> (UInt64, UInt32)? {
+    let word = slot.wordInOrder
+    return word.isRunning ? (word.generation, slot.sequence) : nil
+  }
+
   /// A due timer that has had its turn has ticked, has it again, or was changed by a callback: otherwise its tick would come
   /// after those with later deadlines.
   /// - Parameter before: its generation and sequence, when the turn came.

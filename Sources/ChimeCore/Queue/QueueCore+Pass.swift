@@ -150,7 +150,7 @@ extension QueueCore {
       }
       if handOver == nil {
         let now = control.now
-        let before = invariantsAreChecked ? (slot.wordInOrder.generation, slot.sequence) : nil
+        let before = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
         deliver(&tick, slot, item.kind, at: now, isAlone: true, frame)
         if isAbandoned { return }
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
