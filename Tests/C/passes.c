@@ -68,7 +68,8 @@ static void activate_shuffled(crowd *c) {
   for (int i = 0; i < 2 * c->count; i++) {
     int number = i < c->count ? i : activated(i);
     int64_t deadline = c->first + number % INSTANTS * DISTANCE;
-    EXPECT_OK(chime_timer_restart(c->members[number]->timer, AT(deadline)));
+    chime_status status = chime_timer_restart(c->members[number]->timer, AT(deadline));
+    EXPECT(status == CHIME_OK || status == CHIME_RUNNING); /* of a crowd that is too late, and is not counted */
   }
 }
 
