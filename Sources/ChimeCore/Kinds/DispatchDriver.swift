@@ -59,8 +59,9 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  /// Waits in libdispatch, which has no timeout there, and not behind what comes to a busy queue. If others can wait for the thread, because it is on the main queue,
-  /// a queue of the host's or a run loop, it is registered as waiting meanwhile.
+  /// Waits in libdispatch, which has no timeout there, unless the queue is busy: what comes to it would be served first. The
+  /// thread is registered as waiting meanwhile if others can wait for it, because it is on the main queue, a queue of the
+  /// host's or a run loop.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard chime_has_dispatch() != 0, timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
       !core.passLock.isTaken

@@ -86,8 +86,8 @@ extension HostDriver {
   // MARK: A timer that is watched
 
   /// Chooses a running timer whose end, whoever causes it, wakes the sleeper in `run`; none if nothing is left to run.
-  /// The caller holds the pass lock.
   private func watchTimer(_ core: QueueCore) {
+    core.passLock.checkThatItIsTaken()
     if control.watched == .end, sleepers.load(ordering: .sequentiallyConsistent) > 1 {
       control.wakeHost()
     }

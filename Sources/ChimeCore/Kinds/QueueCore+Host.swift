@@ -20,7 +20,9 @@ extension QueueCore {
   /// The host-driven queue with that id; unsupported if it is of another kind.
   static func findHost(_ id: UInt64) throws(Status) -> (core: QueueCore, driver: HostDriver) {
     guard let core = find(id) else { throw unknown(id) }
-    guard let driver = core.driver as? HostDriver else { throw isNoHost }
+    guard let driver = core.driver as? HostDriver else {
+      throw Status.unsupported.because("queue is not host-driven")
+    }
     return (core, driver)
   }
 
@@ -29,9 +31,7 @@ extension QueueCore {
   package static func process(
     _ id: UInt64, most: Int, isOfRun: Bool = false, watches: Bool = false, into buffer: RecordBuffer? = nil
   ) throws(Status) -> Int {
-    // Not by `findHost`, whose result would be retained once more.
-    guard let core = find(id) else { throw unknown(id) }
-    guard let driver = core.driver as? HostDriver else { throw isNoHost }
+    let (core, driver) = try findHost(id)
     if core.givesRecords != (buffer != nil) {
       throw Status.unsupported.because(
         core.givesRecords
@@ -49,8 +49,6 @@ extension QueueCore {
     }.orThrow()
     return count
   }
-
-  private static var isNoHost: Status { Status.unsupported.because("queue is not host-driven") }
 
   /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
   package static func takeTicks(

@@ -6,8 +6,8 @@ internal import CPlatform
 /// at every use), and with priority inheritance a real-time thread does not wait for a thread that it has preempted.
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
-  let lock: UnsafeMutablePointer<chime_lock>
-  let value: UnsafeMutablePointer<Value>
+  fileprivate let lock: UnsafeMutablePointer<chime_lock>
+  fileprivate let value: UnsafeMutablePointer<Value>
 
   /// - Parameter inherits: priority inheritance, with which the system hands a lock over that others wait for: where many
   ///   threads want it for moments, each then waits for the next one to be scheduled.

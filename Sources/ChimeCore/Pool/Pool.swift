@@ -4,8 +4,8 @@ import Synchronization
 /// Chime's own threads, on which serial and concurrent queues run, shared by all queues of the process.
 ///
 /// A thread that has nothing to do waits in one poller for three things: the earliest time that any item wants, a bell,
-/// and steps of the wall clock. The kernel wakes one thread, on Linux the one that went to sleep last. That thread runs the item,
-/// which is a queue's pass, itself. Before that it sees to it that another thread wakes up for the next time that is
+/// and steps of the wall clock. The kernel wakes one thread, on Linux the one that went to sleep last. That thread runs the
+/// item, which is a queue's pass, itself. Before that it sees to it that another thread wakes up for the next time that is
 /// wanted, so a slow handler holds up no other queue. One wait has the time in it where that is enough: a queue that is
 /// alone costs one system call a wake-up.
 ///

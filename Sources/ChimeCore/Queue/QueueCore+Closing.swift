@@ -102,9 +102,9 @@ extension QueueCore {
     asPass { frame in closeIfPossible(frame) }
   }
 
-  /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here. The
-  /// caller holds the pass lock.
+  /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here.
   func closeIfPossible(_ frame: CurrentFrame) {
+    passLock.checkThatItIsTaken()
     if isClosed { return }
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes

@@ -306,9 +306,10 @@ extension QueueCore {
     driver.borrowsThread ? OwnThread.borrow(betweenHooks) : betweenHooks()
   }
 
-  /// Takes the room that was made for more slots. The caller holds the pass lock.
+  /// Takes the room that was made for more slots.
   @inline(never)
   func takeScratch() {
+    passLock.checkThatItIsTaken()
     guard let scratch = control.takeScratch() else { return }
     if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.outstanding) }
     batch.move(to: scratch)

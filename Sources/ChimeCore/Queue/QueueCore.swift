@@ -154,7 +154,7 @@ extension QueueControlBlock {
 /// The check that a pass forgets nothing: it ends with every running timer in the wheel, where its deadline asks for or
 /// before that, in the inbox, in the batch, being written, or with a callback under way.
 extension QueueCore {
-  /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
+  /// At the end of a pass. On a concurrent queue the end of a callback holds its timer
   /// for a moment, too, so this check does not apply.
   @inline(__always)
   func checkThatNothingIsForgotten() {
@@ -163,6 +163,7 @@ extension QueueCore {
 
   @inline(never)
   private func lookForForgottenTimers() {
+    passLock.checkThatItIsTaken()
     if !batch.isOpen { batch.checkThatItIsEmpty() }
     // After the first passes not in all of them, and in one chunk of 256 slots each time: a test with a hundred thousand
     // timers would spend minutes here, above all under a sanitizer.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The operations that programs call millions of times a second, by id: each is one call across the module boundary.
-/// The frequent case is handled here, any other by a call that finds the timer anew (`...InAnyCase`), so that nothing is
+/// The frequent case is handled here, any other by a call that finds the timer anew (`…Slow`), so that nothing is
 /// kept for it meanwhile.
 extension TimerRef {
   /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way, which does not

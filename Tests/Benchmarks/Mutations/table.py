@@ -68,6 +68,7 @@ def M():
 BATCH = "Queue/Batch.swift"
 CLOSING = "Queue/QueueCore+Closing.swift"
 DELIVERY = "Queue/QueueCore+Delivery.swift"
+DUE_TIMES = "Queue/QueueCore+DueTimes.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Kinds/QueueCore+Host.swift"
 HOST_DRIVER = "Kinds/HostDriver.swift"
@@ -172,10 +173,10 @@ mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"), M())
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(period)"),
+         (DUE_TIMES, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(period)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
-         (DELIVERY, "let onGrid = isDelay« || BROKEN» ? 0"),
+         (DUE_TIMES, "let onGrid = isDelay« || BROKEN» ? 0"),
          C("a_deadline_long_past_is_due_at_once"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
          [(PASS, "    if word.isBusy«, !BROKEN» {\n      // A tick that was"),
@@ -649,7 +650,7 @@ mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync pass
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
          [("Queue/QueueCore+Pass.swift", "«BROKEN || »word.isRunning || word.state == .cancelled || !word.isLive {"),
-          (DELIVERY, "    if !isLast« || BROKEN» {\n      // By policy")],
+          (DUE_TIMES, "    if !isLast« || BROKEN» {\n      // By policy")],
          C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
 mutation("pool-inherits-priority", "1", "OwnThread.start", "Chime's threads keep the priority of the thread that made them",
@@ -673,7 +674,6 @@ POOL_STATE = "Pool/PoolState.swift"
 HAND_OVER = "Queue/HandOver.swift"
 GUARD = "../CPlatform/include/callback_guard.h"
 THREADS = "../CPlatform/linux/threads.c"
-JITTER = "Queue/QueueCore+Delivery.swift"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
          (POOL_STATE, "event == .nothing && !isKeeper && «!BROKEN && »canSpareThread {"), I("threads that are not needed any more"))
@@ -729,10 +729,10 @@ mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that wa
 mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
          (RUNNING, "postponeOnWallClock(until: «BROKEN || »delay == nil ? time : nil)"), F("wall_clock", "postponements"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
-         (JITTER, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
+         (DUE_TIMES, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
          M())
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
-         (JITTER, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.writerFields.randomPart ?? 0)"),
+         (DELIVERY, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.writerFields.randomPart ?? 0)"),
          M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
@@ -826,7 +826,7 @@ mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer
           (BITS, "    «(BROKEN ? setting(TimerWord.code(of: state)) : »setting(TimerWord.code(of: state)).withNextGeneration«)».withoutPostponement")],
          I("a stale"))
 mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are set in whatever word there is",
-         (JITTER, "        if «BROKEN {\n          _ = slot.set(tick.word.bits)\n          return .finished\n        }\n"
+         (DELIVERY, "        if «BROKEN {\n          _ = slot.set(tick.word.bits)\n          return .finished\n        }\n"
                   "        if »slot.claim(word, tick.word) { return .finished }\n"), I("a tick beside cancel"))
 mutation("child-is-not-noticed", "15", "Fork.guarded", "whoever has called what forked goes on in the child",
          ("Platform/Fork.swift", "    if «!BROKEN, »epoch != before { throw Forked() }\n"),
@@ -862,7 +862,7 @@ mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is 
          (WRITING, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return nil }\n"
                    "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
 mutation("released-waited-for", "1, 9", "QueueCore.claim", "P4c: the owner of a released slot is waited for",
-         (JITTER, "      if word.hasWriter, «BROKEN || »!isOver {\n"), I("cancel and release"))
+         (DELIVERY, "      if word.hasWriter, «BROKEN || »!isOver {\n"), I("cancel and release"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
          (WORD, "        if current.hasWriter«, !BROKEN» {\n          spinWait.pause()"), I("a timer that releases itself"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
