@@ -44,12 +44,12 @@ static void rest(long nanoseconds) {
 }
 
 /* A thread of this library, which no signal reaches. */
-static void begin_thread(void *(*body)(void *)) {
+static void begin_thread(void *(*body)(void *), void *argument) {
   sigset_t all, before;
   pthread_t thread;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  need(pthread_create(&thread, NULL, body, NULL) == 0, "pthread_create");
+  need(pthread_create(&thread, NULL, body, argument) == 0, "pthread_create");
   pthread_detach(thread);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -76,24 +76,23 @@ static void on_signal(int number) {
   errno = error;
 }
 
-static void signal_all(void) {
+/* The directory stays open: a test counts the descriptors of the process. */
+static void signal_all(DIR *threads_here) {
   const pid_t process = getpid(), own = (pid_t)syscall(SYS_gettid);
-  DIR *directory = opendir("/proc/self/task");
   const struct dirent *entry;
-  if (directory == NULL) return;
-  while ((entry = readdir(directory)) != NULL) {
+  rewinddir(threads_here);
+  while ((entry = readdir(threads_here)) != NULL) {
     pid_t thread = atoi(entry->d_name);
     if (thread > 0 && thread != own) syscall(SYS_tgkill, process, thread, SIGUSR2);
   }
-  closedir(directory);
 }
 
-static void *signal_all_for_ever(void *unused) {
+static void *signal_all_for_ever(void *threads_here) {
   for (;;) {
-    signal_all();
+    signal_all(threads_here);
     rest(1000000);
   }
-  return unused;
+  return NULL;
 }
 
 static void tell_signals(void) { fprintf(stderr, "%lu signals handled\n", handled); }
@@ -101,8 +100,10 @@ static void tell_signals(void) { fprintf(stderr, "%lu signals handled\n", handle
 /* Without SA_RESTART: system calls end with EINTR. */
 static void begin_signals(void) {
   const struct sigaction action = {.sa_handler = on_signal};
+  DIR *threads_here;
   need(sigaction(SIGUSR2, &action, NULL) == 0, "sigaction");
-  begin_thread(signal_all_for_ever);
+  need((threads_here = opendir("/proc/self/task")) != NULL, "/proc/self/task");
+  begin_thread(signal_all_for_ever, threads_here);
   atexit(tell_signals);
 }
 
@@ -187,7 +188,7 @@ static void tell_cancellations(void) { fprintf(stderr, "%lu cancellations\n", ca
 static void begin_cancellations(void) {
   need(pthread_key_create(&key, forget_thread) == 0, "pthread_key_create");
   cancels = 1;
-  begin_thread(cancel_for_ever);
+  begin_thread(cancel_for_ever, NULL);
   atexit(tell_cancellations);
 }
 
@@ -344,7 +345,7 @@ static void judge_children(void) {
 
 static void begin_forking(void) {
   atexit(judge_children);
-  begin_thread(fork_for_ever);
+  begin_thread(fork_for_ever, NULL);
 }
 
 __attribute__((constructor)) static void begin(void) {
