@@ -156,7 +156,7 @@ public func chime_queue_sync(
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   let context = unsafe Context(context)
   return waiting {
-    Status(rawValue: Memory.promised { QueueCore.sync(queue, timeout: timeout_ns) { function(context) }.rawValue })
+    Status(rawValue: Memory.promised { QueueCore.sync(queue, timeout: timeout_ns) { try? function(context) }.rawValue })
   }
 }
 

@@ -20,12 +20,12 @@ private final class WeakTimerAction: @unchecked Sendable {
   // If the caller has no id, it ends with the timer.
   deinit { if !isHeld { WeakTimerCore.table.remove(id) } }
 
-  /// False if the action has ended its thread.
+  /// False if the action has ended its thread. Its caller sees whether it has forked.
   func call(_ record: CoreTick) -> Bool {
     var record = record
     record.timer = id
     record.context = userInfo.context
-    return handler(record)
+    return (try? handler(record)) ?? true
   }
 }
 

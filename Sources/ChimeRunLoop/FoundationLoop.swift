@@ -116,8 +116,10 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
       state.queues = [:]
       return left
     }
-    for queue in queues.values { _ = QueueCore.release(queue) }
-    for driver in drivers { driver.contextHasEnded() }
+    do throws(Forked) {
+      for queue in queues.values { _ = try Fork.guarded { QueueCore.release(queue) } }
+      for driver in drivers { try driver.contextHasEnded() }
+    } catch {}  // In a child there is no such loop.
   }
 
   // MARK: Queues

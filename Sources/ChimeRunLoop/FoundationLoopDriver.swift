@@ -70,8 +70,8 @@ final class FoundationLoopDriver: QueueDriver {
       unsafe state.next = (state.next + 1) % timers.count
       return true
     }
-    defer { if isOuter { state.withLock { $0.isInside = false } } }
-    proxy.core?.pass()
+    do throws(Forked) { try proxy.core?.pass() } catch { return }
+    if isOuter { state.withLock { $0.isInside = false } }
   }
 
   func arm(at time: Int64?) {

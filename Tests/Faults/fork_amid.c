@@ -103,3 +103,46 @@ CASES(at_each_callback, argument, 0, 7) {
   EXPECT_EQ(status, ALL_FORKED);
   EXPECT(number > 20);
 }
+
+/* ---- A sync ------------------------------------------------------------------------------------------------------------- */
+
+static chime_queue_t queue;
+static int done;
+
+static void fork_here(void *unused) {
+  (void)unused;
+  forked = fork();
+}
+
+/* In the child the call says that it is one. */
+static void sync_and_fork(void) {
+  chime_status status = chime_queue_sync(queue, fork_here, NULL, CHIME_FOREVER);
+  if (forked == 0) _exit(status == CHIME_ERROR_FORKED ? 0 : WRONG);
+  EXPECT_OK(status);
+  add(&done, 1);
+}
+
+static void sync_in_handler(const chime_tick *tick, void *unused) {
+  (void)tick, (void)unused;
+  sync_and_fork();
+}
+
+/* argument: a kind of queue; outside its callbacks, or inside */
+CASES(a_sync_whose_function_forks, argument, 0, 2 * PLACES - 1) {
+  const int where = argument / 2, is_inside = argument % 2;
+  chime_status status;
+  queue = place_queue(where, NULL);
+  status = chime_queue_sync(queue, on_context, NULL, 0);
+  if (where == CONCURRENT || (status == CHIME_ERROR_UNSUPPORTED && !is_inside)) {
+    EXPECT_EQ(status, CHIME_ERROR_UNSUPPORTED);
+    fault_skip("it takes no sync");
+  }
+  if (is_inside) {
+    EXPECT_OK(chime_timer_after(queue, 0, sync_in_handler, NULL, NULL, NULL));
+    EXPECT(place_await(where, queue, &done, 1));
+  } else {
+    sync_and_fork();
+  }
+  EXPECT_EQ(end_of(forked), 0);
+  place_end(where, queue);
+}

@@ -21,14 +21,15 @@ final class DispatchDriver: QueueDriver {
       defaultHandler: TimerMachineHandler {
         // Its time has come, whatever the clock says when the pass reads it.
         (core.driver as? DispatchDriver)?.armed.store(.max, ordering: .relaxed)
-        Self.pass(core, context)
+        try? Self.pass(core, context)
       })
-    waker = Locked(context.queue.makeWorker { Self.pass(core, context) })
+    waker = Locked(context.queue.makeWorker { () throws(Forked) in try Self.pass(core, context) })
   }
 
-  private static func pass(_ core: QueueCore, _ context: DispatchContext) {
+  @inline(never)
+  private static func pass(_ core: QueueCore, _ context: DispatchContext) throws(Forked) {
     let before = core.counters.ticks
-    core.pass()
+    try core.pass()
     if context.isMain, core.counters.ticks != before { MainQueue.noteTick() }
   }
 
@@ -69,16 +70,20 @@ final class DispatchDriver: QueueDriver {
     let node = WaitNode.current
     let waiter = node.blocksNothing ? nil : WaitRegistry.Waiter(.queue(core), node)
     if let waiter, !WaitRegistry.enter(waiter) { return waiter.wouldDeadlock }
-    var (hasEnded, isNext) = (false, false)
-    withoutCancellation { host in
-      dispatchContext.queue.sync {
-        hasEnded = core.closing.hasBegun
-        isNext = !hasEnded && core.functions.isEmpty
-        if let waiter { WaitRegistry.leave(waiter) }
-        if isNext { host.allow { ThreadState.inside(core.control) { _ in body() } } }
+    return .of { () throws(Forked) in
+      var (hasEnded, isNext) = (false, false)
+      try Fork.guarded {
+        withoutCancellation { host in
+          dispatchContext.queue.sync {
+            hasEnded = core.closing.hasBegun
+            isNext = !hasEnded && core.functions.isEmpty
+            if let waiter { WaitRegistry.leave(waiter) }
+            if isNext { host.allow { ThreadState.inside(core.control) { _ in body() } } }
+          }
+        }
       }
+      return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
     }
-    return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {

@@ -70,16 +70,17 @@ extension HostDriver {
 extension HostDriver {
   /// Runs `body` as a pass on the calling thread, if that thread may.
   /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
-  func drive(_ core: QueueCore, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
+  func drive(_ core: QueueCore, watches: Bool = false, _ body: (CurrentFrame) throws(Forked) -> Void) -> Status {
     if !mayDrive { return isBoundElsewhere }
-    return core.asPassOfCall { frame in
-      drivingThread.store(ThreadNumber.current, ordering: .relaxed)
-      control.nextWakeUp = QueueControlBlock.awake
-      body(frame)
-      if core.isAbandoned { return .inChild }
-      core.afterSlice(frame)
-      if !core.isClosed { watches ? watchTimer(core) : wakeWatcher() }
-      return .ok
+    return .of { () throws(Forked) in
+      try core.asPassOfCall { frame throws(Forked) in
+        drivingThread.store(ThreadNumber.current, ordering: .relaxed)
+        control.nextWakeUp = QueueControlBlock.awake
+        try body(frame)
+        try core.afterSlice(frame)
+        if !core.isClosed { watches ? watchTimer(core) : wakeWatcher() }
+        return .ok
+      }
     }
   }
 

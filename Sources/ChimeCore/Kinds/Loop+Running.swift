@@ -65,10 +65,8 @@ extension Loop {
       return true
     }
     if !isThere { return Memory.refusal }
-    let epoch = Fork.epoch
-    let status = goRound(run, until: end, other, epoch)
-    // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
-    if epoch != Fork.epoch { return .inChild }
+    let status: Status
+    do { status = try goRound(run, until: end, other) } catch { return .inChild }
     state.withLock { state in
       state.runs.removeLast()
       noteStop(state)
@@ -78,7 +76,7 @@ extension Loop {
 
   /// In rounds: a turn for each queue that is due, followed by the main queue and the run's end. There is no array of
   /// what is due: a tick allocates nothing (promise 19).
-  private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32) -> Status {
+  private func goRound(_ run: Run, until end: Int64, _ other: Int32) throws(Forked) -> Status {
     // 0: a round begins with the next visit.
     var round: UInt64 = 0
     var kind = RoundKind.running
@@ -90,22 +88,20 @@ extension Loop {
       case .end: return .timedOut
       case .visit(let driver, let core):
         let before = core.counters.ticks
-        core.pass()
-        if epoch != Fork.epoch { return .inChild }
+        try core.pass()
         let isRemainder = core.batch.isOpen
         state.withLock { _ in driver.endPass(leaves: isRemainder) }
         if threadEnds { return .stopped }
         if run.untilTick, core.counters.ticks != before { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
         continue
-      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { ticked = drain(other, run) }
+      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { ticked = try drain(other, run) }
       case .wait(let file):
-        if Descriptors.wait(file, other) { ticked = drain(other, run) }
+        if Descriptors.wait(file, other) { ticked = try drain(other, run) }
         hasWaited = true
         // A loop is bound to its thread, which goes on; the callbacks that come do not end for it.
         if isOwn { _ = ThreadEnd.isPending }
         state.withLock { $0.fileTime = .min }
       }
-      if epoch != Fork.epoch { return .inChild }
       let isOver = state.withLock { state in
         state.isWaiting = false
         return end != .max && Clock.monotonic.now >= end
@@ -118,8 +114,10 @@ extension Loop {
 
   /// Does the main queue's work; or where the run is of the main queue, notes that a stop was asked for. Gives whether a
   /// queue has delivered a tick.
-  private func drain(_ file: Int32, _ run: Run) -> Bool {
-    if !run.isOfMainQueue { return MainQueue.drain(file, of: self, untilTick: run.untilTick) }
+  private func drain(_ file: Int32, _ run: Run) throws(Forked) -> Bool {
+    if !run.isOfMainQueue {
+      return try Fork.guarded { MainQueue.drain(file, of: self, untilTick: run.untilTick) }
+    }
     MainQueue.emptyStopFile()
     return false
   }
@@ -206,12 +204,12 @@ extension Loop {
         thread.asBoundary {
           loop.bind(to: thread)
           _ = run(in: .default, timeout: .max, untilTick: false)
-          loop.end()
+          try? loop.end()
         }
       }
     }
     if status == .ok { return loop.id }
-    loop.end()
+    try Status.orForked { () throws(Forked) in try loop.end() }
     throw status
   }
 

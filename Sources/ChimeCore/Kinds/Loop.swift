@@ -138,16 +138,15 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
     state.loop = self
   }
 
-  override func end() {
+  override func end() throws(Forked) {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     Loop.table.remove(id)
     closeFile()
-    // One after the other, which needs no memory: nothing is added any more. Callbacks may fork.
-    let epoch = Fork.epoch
-    while Fork.epoch == epoch, let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) {
-      _ = QueueCore.release(queue)
+    // One after the other, which needs no memory: nothing is added any more.
+    while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) {
+      _ = try Fork.guarded { QueueCore.release(queue) }
     }
-    while Fork.epoch == epoch, let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
+    while let driver = state.withLock({ $0.drivers.popLast() }) { try driver.contextHasEnded() }
   }
 
   private func closeFile() {

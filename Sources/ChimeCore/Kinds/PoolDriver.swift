@@ -14,7 +14,7 @@ final class PoolDriver: QueueDriver {
     work = nil
     item = PoolItem(qos)
     // Holds the queue until `close`.
-    item.open { _ throws(Forked) in try Fork.guarded { core.pass() } }
+    item.open { _ throws(Forked) in try core.pass() }
   }
 
   init(_ core: QueueCore, sharing work: PoolWork) {
@@ -22,7 +22,7 @@ final class PoolDriver: QueueDriver {
     isConcurrent = false
     self.work = work
     item = work.item
-    work.share { core.pass() }
+    work.share { () throws(Forked) in try core.pass() }
   }
 
   func arm(at time: Int64?) { item.arm(at: control.monotonicTime(time ?? .max)) }
@@ -39,13 +39,11 @@ final class PoolDriver: QueueDriver {
     guard work == nil, item.takeTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
     let hasEnded = core.closing.hasBegun
     let isNext = !hasEnded && core.functions.isEmpty
-    do throws(Forked) {
+    return .of { () throws(Forked) in
       if isNext { try Fork.guarded { ThreadState.inside(core.control) { _ in body() } } }
-    } catch {
-      return .inChild
+      withoutCancellation { item.endTurn() }
+      return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
     }
-    withoutCancellation { item.endTurn() }
-    return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
   }
 
   func runStarvingTurn() throws(Forked) -> Bool {

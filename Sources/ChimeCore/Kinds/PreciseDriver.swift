@@ -69,8 +69,7 @@ import Synchronization
       if ended { return }
       // What has come to the thread while it waited is not for the callbacks that follow.
       if ThreadEnd.isPending, isReplaced(core, name) { return }
-      core.pass()
-      if core.isAbandoned { return }
+      do { try core.pass() } catch { return }
     }
   }
 

@@ -39,11 +39,10 @@ extension QueueCore {
           : "queue was made without CHIME_QUEUE_RECORDS, and gives no records")
     }
     var count = 0
-    try driver.drive(core, watches: watches) { frame in
-      if buffer != nil { core.endOutstandingRecords(frame) }
-      if core.isAbandoned { return }
+    try driver.drive(core, watches: watches) { frame throws(Forked) in
+      if buffer != nil { try core.endOutstandingRecords(frame) }
       core.records.buffer = buffer
-      count = core.runSlices(atMost: most, isOfRun: isOfRun, frame)
+      count = try core.runSlices(atMost: most, isOfRun: isOfRun, frame)
       if let written = core.records.buffer?.count { count = written }
       core.records.buffer = nil
     }.orThrow()
@@ -59,14 +58,13 @@ extension QueueCore {
 
   /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
   /// down.
-  func runSlices(atMost most: Int, isOfRun: Bool = false, _ frame: CurrentFrame) -> Int {
+  func runSlices(atMost most: Int, isOfRun: Bool = false, _ frame: CurrentFrame) throws(Forked) -> Int {
     let before = delivered
     var wasOpen: Bool
     repeat {
       wasOpen = batch.isOpen
-      runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), frame)
-    } while wasOpen && !isAbandoned && !batch.isOpen && delivered - before < most
-      && !(isOfRun && control.stopIsPending(id))
+      try runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), frame)
+    } while wasOpen && !batch.isOpen && delivered - before < most && !(isOfRun && control.stopIsPending(id))
     return delivered - before
   }
 
@@ -172,7 +170,7 @@ extension QueueCore {
   private func takeStop(_ driver: HostDriver) throws(Status) -> Bool {
     guard control.stopIsPending(id) else { return false }
     if !driver.mayDrive { throw driver.isBoundElsewhere }
-    let status = asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok }
+    let status = Status.of { () throws(Forked) in try asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok } }
     if status != .stopped { try status.orThrow() }
     return status == .stopped
   }

@@ -103,5 +103,5 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   }
 
   /// The loop's thread has ended.
-  func contextHasEnded() { loop.state.withLock { _ in core }?.contextHasEnded() }
+  func contextHasEnded() throws(Forked) { try loop.state.withLock { _ in core }?.contextHasEnded() }
 }

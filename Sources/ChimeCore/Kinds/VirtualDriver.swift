@@ -53,14 +53,16 @@ extension QueueCore {
 
   private func advance(to target: Int64) -> Status {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
-    return asPassOfCall { frame in
-      let status = deliver(until: target, frame)
-      if closing.hasBegun, !isAbandoned { closeIfPossible(frame) }
-      return status
+    return .of { () throws(Forked) in
+      try asPassOfCall { frame throws(Forked) in
+        let status = try deliver(until: target, frame)
+        if closing.hasBegun { try closeIfPossible(frame) }
+        return status
+      }
     }
   }
 
-  private func deliver(until target: Int64, _ frame: CurrentFrame) -> Status {
+  private func deliver(until target: Int64, _ frame: CurrentFrame) throws(Forked) -> Status {
     var instant = control.virtualNow
     var (passesHere, passesBeyond) = (0, 0)
     let end = max(target, instant)
@@ -88,8 +90,7 @@ extension QueueCore {
           "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",
           1000, instant)
       }
-      runSlice(Limit(), at: instant, frame)
-      if isAbandoned { return .inChild }
+      try runSlice(Limit(), at: instant, frame)
       // Time stays where a callback has ended the thread.
       if frame.thread.hasEnded, !wasEnding { return .ok }
     }

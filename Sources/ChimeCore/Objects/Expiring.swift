@@ -138,14 +138,13 @@ package final class Expiring: Sendable, ProcessState {
       return (state.handler, state.context)
     }
     guard let (value, tick) = expired, let handler, let context else { return }
-    let epoch = Fork.epoch
-    withExtendedLifetime((value, context)) {
-      _ = handler(
+    do throws(Forked) {
+      try handler(
         CoreTick(
           timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))
-    }
-    // In a child the lock may be another thread's.
-    if Fork.epoch == epoch { state.withLock { $0.isNotifying = false } }
+      state.withLock { $0.isNotifying = false }
+    } catch {}  // Its caller, which called it by a function of C, sees that, too.
+    withExtendedLifetime((value, context)) {}
   }
 }

@@ -155,7 +155,8 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
       record.sequence = state.sequence
       return state.action
     }
-    if let action { run(action, record) }
+    // A fork in it is seen by whoever calls this, by a function of C, too.
+    if let action { try? run(action, record) }
   }
 
   /// Calls the action now, on this thread, outside the schedule. A timer that does not repeat is invalid afterwards.
@@ -173,24 +174,28 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
     var record = CoreTick(
       timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: .none, target: .none,
       kind: TickKind.fired.rawValue)
-    guard case .target(let id) = subject else {
-      run(action, record)
-      return .ok
+    let ran: Bool
+    do throws(Forked) {
+      if case .target(let id) = subject {
+        ran = try TimerTarget.withObject(id) { object throws(Forked) in
+          record.target = object
+          try run(action, record)
+        }
+      } else {
+        try run(action, record)
+        ran = true
+      }
+    } catch {
+      return .inChild
     }
-    let ran: Void? = TimerTarget.withObject(id) { object in
-      record.target = object
-      run(action, record)
-    }
-    if ran != nil { return .ok }
+    if ran { return .ok }
     state.withLock { $0.isBusy = false }
     invalidate()
     return .ignored
   }
 
-  private func run(_ action: Action, _ record: CoreTick) {
-    let epoch = Fork.epoch
-    action(record)
-    if Fork.epoch != epoch { return }
+  private func run(_ action: Action, _ record: CoreTick) throws(Forked) {
+    try Fork.guarded { action(record) }
     let (timer, isDelayed) = state.withLock { state in
       state.isBusy = false
       return (state.timer, state.delayed != nil)

@@ -67,16 +67,33 @@ package enum Fork {
 }
 
 /// A callback has forked, and this is the child: whatever called it returns at once, and takes no lock on the way, because
-/// another thread of the parent's may have held it. Caught only where the library was called, and by threads' loops.
+/// another thread of the parent's may have held it. Thrown where the host is called (`TickFunction`, `ContextFunction`, and
+/// `Fork.guarded` around whatever calls it by another way); caught only where the library was called, which returns
+/// forked, and by threads' loops.
 package struct Forked: Error {}
 
 extension Fork {
   /// Runs `body`, which calls what may fork.
   @inline(__always)
-  static func guarded(_ body: () -> Void) throws(Forked) {
+  package static func guarded<Result>(_ body: () -> Result) throws(Forked) -> Result {
     let before = epoch
-    body()
+    let result = body()
     if epoch != before { throw Forked() }
+    return result
+  }
+}
+
+extension Status {
+  /// What the body of a call returns; forked in the child of a callback's.
+  @inline(__always)
+  static func of(_ body: () throws(Forked) -> Status) -> Status {
+    do { return try body() } catch { return .inChild }
+  }
+
+  /// Runs a part of a call that throws statuses; it throws forked in the child of a callback's.
+  @inline(__always)
+  static func orForked<Result>(_ body: () throws(Forked) -> Result) throws(Status) -> Result {
+    do { return try body() } catch { throw .inChild }
   }
 }
 

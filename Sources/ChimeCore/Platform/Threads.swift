@@ -43,11 +43,12 @@ package enum OwnThread {
 
   /// Runs `body` on the calling thread, one of libdispatch's, as on one of Chime's own: it can be cancelled inside the
   /// host's functions only.
-  static func borrow(_ body: () -> Void) {
-    if chime_is_own_thread() != 0 { return body() }
+  @inline(never)
+  static func borrow(_ body: () throws(Forked) -> Void) throws(Forked) {
+    if chime_is_own_thread() != 0 { return try body() }
     let before = chime_borrow_thread()
-    body()
-    chime_return_thread(before)
+    defer { chime_return_thread(before) }
+    try body()
   }
 
   /// A new thread, which runs a closure; `nil`, and the calling thread has the reason, if the system refuses it.
@@ -93,10 +94,10 @@ package struct HostCancellation {
   fileprivate let state: CInt
 
   /// Runs a function of the host's.
-  package func allow(_ function: () -> Void) {
+  package func allow<Failure>(_ function: () throws(Failure) -> Void) throws(Failure) {
     chime_restore_cancellation(state)
-    function()
-    _ = chime_defer_cancellation()
+    defer { _ = chime_defer_cancellation() }
+    try function()
   }
 }
 

@@ -41,7 +41,10 @@ import Synchronization
     }
   }
 
-  package func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker { WorkSource.runs(body, on: self) }
+  package func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker {
+    // In a child libdispatch runs nothing more: there is nobody to tell.
+    WorkSource.runs({ try? body() }, on: self)
+  }
 
   /// Runs a closure on the calling thread, in the queue's turn.
   func sync(_ body: () -> Void) {
@@ -100,7 +103,7 @@ import Synchronization
 
 /// Where closures run, later, and at the same time.
 package protocol BlockQueue: AnyObject, Sendable {
-  func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker
+  func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker
 }
 
 /// A closure that runs there when it is asked for; how often it was asked for since it began makes no difference.

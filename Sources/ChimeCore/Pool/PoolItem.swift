@@ -97,10 +97,10 @@ final class PoolQueue: BlockQueue {
   private let qos: QualityOfService
   init(_ qos: QualityOfService) { self.qos = qos }
 
-  func makeWorker(_ body: @escaping @Sendable () -> Void) -> any Worker {
+  func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker {
     Pool.prepareWorker()
     let item = PoolItem(qos)
-    item.open { _ throws(Forked) in try Fork.guarded(body) }
+    item.open { _ throws(Forked) in try body() }
     return item
   }
 }
@@ -110,7 +110,7 @@ final class PoolQueue: BlockQueue {
 package final class PoolWork: Sendable {
   private struct State {
     var jobs: [@Sendable () -> Void] = []
-    var pass: (@Sendable () -> Void)?
+    var pass: (@Sendable () throws(Forked) -> Void)?
   }
 
   /// What the turns do; held by their item, so that the last job may release the work.
@@ -123,7 +123,7 @@ package final class PoolWork: Sendable {
       let (jobs, pass) = state.withLock { state in (state.jobs.takeAll(), state.pass) }
       thread.store(ThreadNumber.current, ordering: .relaxed)
       for job in jobs { try Fork.guarded(job) }
-      if wants.contains(.pass), let pass { try Fork.guarded(pass) }
+      if wants.contains(.pass), let pass { try pass() }
       thread.store(0, ordering: .relaxed)
     }
   }
@@ -157,7 +157,7 @@ package final class PoolWork: Sendable {
   var threadNumber: UInt64 { turn.thread.load(ordering: .relaxed) }
 
   /// Sets what a queue does in the turns; `nil` for nothing any more.
-  func share(_ pass: (@Sendable () -> Void)?) {
+  func share(_ pass: (@Sendable () throws(Forked) -> Void)?) {
     // The old one is released outside the lock.
     _ = turn.state.withLock { state in
       defer { state.pass = pass }

@@ -70,7 +70,6 @@ class QueuedFunction: @unchecked Sendable {
   private let function: ContextFunction
   let context: Context
   private let finalizer: ContextFunction?
-  private let epoch = Fork.epoch
   fileprivate var next: QueuedFunction?
   // SAFETY: in the list, which holds both.
   fileprivate unowned(unsafe) var previous: QueuedFunction?
@@ -82,13 +81,13 @@ class QueuedFunction: @unchecked Sendable {
     self.finalizer = finalizer
   }
 
-  func run() {
-    function(context)
-    drop()
+  func run() throws(Forked) {
+    try function(context)
+    try drop()
   }
 
-  /// It has had its turn, or the queue has ended before; not in a child that it has forked.
-  func drop() { if Fork.epoch == epoch { finalizer?(context) } }
+  /// It has had its turn, or the queue has ended before.
+  func drop() throws(Forked) { try finalizer?(context) }
 }
 
 /// Functions in the order in which they came. Each links its neighbours: a list that needs no memory beside theirs.
@@ -168,9 +167,10 @@ extension QueueCore {
   }
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
-  func runHandedOver(_ item: QueuedFunction) {
-    ThreadState.inside(control) { _ in withHooks { closing.hasBegun ? item.drop() : item.run() } }
-    if isAbandoned { return }
+  func runHandedOver(_ item: QueuedFunction) throws(Forked) {
+    try ThreadState.inside(control) { _ throws(Forked) in
+      try withHooks { () throws(Forked) in closing.hasBegun ? try item.drop() : try item.run() }
+    }
     if closing.leave() { control.wake() }
   }
 
@@ -182,8 +182,10 @@ extension QueueCore {
       return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other")
     }
     if ThreadState.frames.holds(core.control) || core.driver.isOnQueue {
-      ThreadState.inside(core.control) { _ in body() }
-      return .ok
+      return .of { () throws(Forked) in
+        try Fork.guarded { ThreadState.inside(core.control) { _ in body() } }
+        return .ok
+      }
     }
     guard core.driver.takesSync else {
       return Status.unsupported.because("queue has no thread: use chime_queue_async, or a call that drives it")

@@ -112,7 +112,7 @@ final class HandOver: @unchecked Sendable {
   @inline(never)
   private func addWorker(_ state: inout State) {
     let number = state.workers.count
-    state.workers.append(target.makeWorker { [self] in runWork(number) })
+    state.workers.append(target.makeWorker { [self] () throws(Forked) in try runWork(number) })
     state.idle |= 1 << UInt64(number)
   }
 
@@ -142,7 +142,7 @@ final class HandOver: @unchecked Sendable {
   }
 
   /// What a worker does in a turn.
-  private func runWork(_ number: Int) {
+  private func runWork(_ number: Int) throws(Forked) {
     var turns = 0
     while turns < HandOver.quantum {
       let (core, work, worker): (QueueCore?, Work, (any Worker)?) = state.withBusyLock { state in
@@ -156,12 +156,11 @@ final class HandOver: @unchecked Sendable {
       switch work {
       case .nothing: return
       case .function(let function):
-        core.runHandedOver(function)
+        try core.runHandedOver(function)
         turns += 1
       case .deliveries:
-        turns += core.deliverHandedOver(atMost: HandOver.quantum - turns) { batch.next().map { Slab.slot($0) } }
+        turns += try core.deliverHandedOver(atMost: HandOver.quantum - turns) { batch.next().map { Slab.slot($0) } }
       }
-      if core.isAbandoned { return }
     }
     state.withLock { number < $0.workers.count ? $0.workers[number] : nil }?.run()
   }

@@ -4,7 +4,9 @@ import Synchronization
 /// the control block back.
 extension QueueCore {
   /// Releases the queue with that id, and its timers. Ignored if the queue has ended.
-  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? endedOrUnknown(id) }
+  package static func release(_ id: UInt64) -> Status {
+    .of { () throws(Forked) in try beginClosing(id)?.status ?? endedOrUnknown(id) }
+  }
 
   private static func endedOrUnknown(_ id: UInt64) -> Status {
     QueueControlBlocks.hasEnded(id) ? .ignored : unknown(id)
@@ -24,10 +26,12 @@ extension QueueCore {
   /// Releases, and runs the last callbacks if the caller is where they belong: `shutdown` without waiting. Gives what
   /// there is to wait for.
   package static func beginShutdown(_ id: UInt64) throws(Status) -> QueueCore {
-    guard let (core, _) = beginClosing(id) else { throw endedOrUnknown(id) }
-    if core.isAbandoned { throw .inChild }
-    if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { core.closeHere() }
-    if core.isAbandoned { throw .inChild }
+    let core = try Status.orForked { () throws(Forked) -> QueueCore? in
+      guard let (core, _) = try beginClosing(id) else { return nil }
+      if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { try core.closeHere() }
+      return core
+    }
+    guard let core else { throw endedOrUnknown(id) }
     return core
   }
 
@@ -36,53 +40,53 @@ extension QueueCore {
 
   /// Waits until no callback of a queue that was released runs or will run. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
-  package func waitForEnd(timeout: Int64) -> Status {
+  package func waitForEnd(timeout: Int64) -> Status { .of { () throws(Forked) in try waitForItsEnd(timeout) } }
+
+  private func waitForItsEnd(_ timeout: Int64) throws(Forked) -> Status {
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     var status = WaitRegistry.wait(for: .context(self), timeout: timeout)
     if status == .ok && !closing.isOver {
-      closeHere()
-      if isAbandoned { return .inChild }
+      try closeHere()
       // The thread that is ending may also be closing the queue: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       status = WaitRegistry.wait(for: .queue(self), timeout: left)
     }
     if status == .timedOut && driver.mayNeverRun {
-      closeHere()
-      return isAbandoned ? .inChild : closing.isOver ? .ok : .timedOut
+      try closeHere()
+      return closing.isOver ? .ok : .timedOut
     }
     return status
   }
 
-  /// Takes the id away and releases the timers. `nil` if the id is stale. Forked where a callback has forked and this is
-  /// the child.
-  private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
+  /// Takes the id away and releases the timers. `nil` if the id is stale.
+  private static func beginClosing(_ id: UInt64) throws(Forked) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.clearID(id)
     else { return nil }
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7b).
     core.closing.enter()
     core.closing.begin()
-    let isRunning = core.releaseTimers()
-    if core.isAbandoned { return (core, .inChild) }
+    let isRunning = try core.releaseTimers()
     core.closing.timersAreReleased()
     _ = core.closing.leave()
     if control.runsInCalls || core.driver.hasEnded {
-      core.closeHere()
+      try core.closeHere()
     } else {
       control.wake()
     }
-    return (core, core.isAbandoned ? .inChild : isRunning ? .running : .ok)
+    return (core, isRunning ? .running : .ok)
   }
 
   /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken
   /// away (P8). True if the handler of a timer runs.
-  private func releaseTimers() -> Bool {
+  private func releaseTimers() throws(Forked) -> Bool {
     var isRunning = false
-    control.forEachSlot { slot in
+    try control.forEachSlot { slot throws(Forked) in
       var word = slot.wordInOrder
       while word.isFree, !slot.invalidate(word) { word = slot.wordInOrder }
       if word.isLive {
-        if TimerRef(slot: slot, version: slot.version).release(withQueue: true) == .running { isRunning = true }
+        let timer = TimerRef(slot: slot, version: slot.version)
+        if try Fork.guarded({ timer.release(withQueue: true) }) == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
         isRunning = true
       }
@@ -92,18 +96,19 @@ extension QueueCore {
 
   /// The execution context of the passes has ended; the caller is in it, or knows that nobody is. A queue that has been
   /// released runs its last callbacks here.
-  package func contextHasEnded() {
-    if closing.hasBegun { closeHere() }
+  package func contextHasEnded() throws(Forked) {
+    if closing.hasBegun { try closeHere() }
     WaitRegistry.queueEnded(self)
   }
 
   /// Closes on the caller's thread, unless a pass is running, which will then do it.
-  private func closeHere() {
-    asPass { frame in closeIfPossible(frame) }
+  @inline(never)
+  private func closeHere() throws(Forked) {
+    try asPass { frame throws(Forked) in try closeIfPossible(frame) }
   }
 
   /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here.
-  func closeIfPossible(_ frame: CurrentFrame) {
+  func closeIfPossible(_ frame: CurrentFrame) throws(Forked) {
     passLock.checkThatItIsTaken()
     if isClosed { return }
     functions.close()
@@ -111,13 +116,11 @@ extension QueueCore {
     // again (P7b, P7c).
     control.nextWakeUp = .max
     if closing.isReleasing { return }
-    endOutstandingRecords(frame)
-    if isAbandoned { return }
+    try endOutstandingRecords(frame)
     repeat {
       takeInbox()
-      disposeRetired(frame)
-      while !isAbandoned, let item = functions.next() { item.drop() }
-      if isAbandoned { return }
+      try disposeRetired(frame)
+      while let item = functions.next() { try item.drop() }
     } while !control.inboxIsEmpty
     batch.close()
 
@@ -154,12 +157,11 @@ extension QueueCore {
   }
 
   /// What a pass does that is made for their sake.
-  func disposeNow(_ frame: CurrentFrame) {
+  func disposeNow(_ frame: CurrentFrame) throws(Forked) {
     takeInbox()
-    disposeRetired(frame)
-    if isAbandoned { return }
+    try disposeRetired(frame)
     if !batch.retired.isEmpty { driver.wake(self) }
-    if closing.hasBegun { closeIfPossible(frame) }
+    if closing.hasBegun { try closeIfPossible(frame) }
   }
 }
 

@@ -12,13 +12,13 @@ extension QueueCore {
   func deliver(
     _ tick: inout StartedTick, _ slot: TimerSlot, _ kind: DeliveryKind, at now: Int64, isAlone: Bool,
     _ frame: CurrentFrame
-  ) {
+  ) throws(Forked) {
     tick.slot = slot
     tick.isRare = false
     tick.value.actual = now
-    guard begin(&tick, kind, isAlone: isAlone, frame), let function = tick.function else { return }
-    let returned = function.call(&tick.value, tick.value.context)
-    finish(&tick, returned: returned, isAlone: isAlone, frame)
+    guard try begin(&tick, kind, isAlone: isAlone, frame), let function = tick.function else { return }
+    let returned = try function.call(&tick.value, tick.value.context)
+    try finish(&tick, returned: returned, isAlone: isAlone, frame)
   }
 
   /// Starts the callback. True: the caller calls `tick.function`, then `finish`.
@@ -26,7 +26,9 @@ extension QueueCore {
   /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
   /// cell is being written, or at `beginRare`, afterwards.
   @inline(always)
-  private func begin(_ tick: inout StartedTick, _ kind: DeliveryKind, isAlone: Bool, _ frame: CurrentFrame) -> Bool {
+  private func begin(
+    _ tick: inout StartedTick, _ kind: DeliveryKind, isAlone: Bool, _ frame: CurrentFrame
+  ) throws(Forked) -> Bool {
     let slot = tick.slot
     // Busy from here on. Any earlier handler ended before.
     switch claim(&tick, kind) {
@@ -37,7 +39,7 @@ extension QueueCore {
       if moveOnInTime(&tick, claimed, from: deadline) {
         writing = claimed
       } else {
-        guard let decided = decide(&tick, claimed, kind, frame) else { return false }
+        guard let decided = try decide(&tick, claimed, kind, frame) else { return false }
         writing = decided
       }
       tick.endWriting(writing)
@@ -46,7 +48,7 @@ extension QueueCore {
       counters.count(at: tick.value.actual, due: tick.value.scheduled, isAlone: isAlone)
     }
     if isAlone { delivered &+= 1 }
-    if tick.isRare || ticksAreRare || Trace.isOn { return beginRare(&tick, frame) }
+    if tick.isRare || ticksAreRare || Trace.isOn { return try beginRare(&tick, frame) }
     frame.slot = slot.index
     return true
   }
@@ -155,7 +157,7 @@ extension QueueCore {
   @inline(never)
   private func decide(
     _ tick: inout StartedTick, _ writing: consuming Writing, _ kind: DeliveryKind, _ frame: CurrentFrame
-  ) -> Writing? {
+  ) throws(Forked) -> Writing? {
     let slot = tick.slot
     let target = slot.sideRecord?.target
     let isHeld = target?.retain() == true
@@ -174,8 +176,8 @@ extension QueueCore {
       tick.word = word
       tick.endWriting(writing)
       frame.slot = slot.index
-      end(&tick, frame)
-      if targetIsGone, !isAbandoned { target?.end(timer) }
+      try end(&tick, frame)
+      if targetIsGone { try target?.end(timer) }
       return nil
     }
     tick.word = word
@@ -211,7 +213,7 @@ extension QueueCore {
 
   /// What comes before the call of anything but a usual tick. False if it is not to be called, or has been.
   @inline(never)
-  private func beginRare(_ tick: inout StartedTick, _ frame: CurrentFrame) -> Bool {
+  private func beginRare(_ tick: inout StartedTick, _ frame: CurrentFrame) throws(Forked) -> Bool {
     let slot = tick.slot
     if control.isWall {
       // Both use the offset that the deadline followed, so that a tick during a step of the wall clock does not look
@@ -224,7 +226,7 @@ extension QueueCore {
     // The trace may ask for the callback's end.
     frame.slot = slot.index
     let finishes = tick.word.isFinished && tick.value.kind == TickKind.due.rawValue
-    if finishes, !Trace.note(.finished, TimerRef(slot: slot, version: slot.version)) { return false }
+    if finishes { try Trace.note(.finished, TimerRef(slot: slot, version: slot.version)) }
     if records.areTaken {
       frame.slot = nil
       records.append(tick.value)
@@ -233,10 +235,10 @@ extension QueueCore {
       wheel.place(slot, slot.word)
       return false
     }
-    guard Trace.noteCall(tick.value) else { return false }
+    try Trace.noteCall(tick.value)
     guard tick.isRare, let named = unsafe tick.named, let function = tick.function else { return true }
-    let returned = unsafe named.takeUnretainedValue().call(tick.value, after: function)
-    end(&tick, returned: returned, frame)
+    let returned = unsafe try named.takeUnretainedValue().call(tick.value, after: function)
+    try end(&tick, returned: returned, frame)
     return false
   }
 
@@ -252,7 +254,7 @@ extension QueueCore {
     // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
     // need an earlier wake-up than the present one (P1d).
     let word = slot.wordInOrder
-    if word.isReleased { control.wakeToDispose() }
+    if word.isReleased { control.wake() }
     if word.hasPendingCallback || word.isRunning {
       control.wakeIfEarlier(word.hasPendingCallback ? QueueControlBlock.atOnce : slot.dueTime(word))
     }
@@ -321,38 +323,37 @@ extension QueueCore {
   /// it belongs.
   /// - Parameter returned: false if a handler has ended its thread; `nil` if none was called.
   @inline(never)
-  func end(_ tick: inout StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) {
-    finish(&tick, returned: returned, isAlone: handOver == nil, frame)
+  func end(_ tick: inout StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) throws(Forked) {
+    try finish(&tick, returned: returned, isAlone: handOver == nil, frame)
   }
 
   /// `end`, inlined where the usual tick ends.
   @inline(always)
-  private func finish(_ tick: inout StartedTick, returned: Bool?, isAlone: Bool, _ frame: CurrentFrame) {
-    if isAbandoned { return }
+  private func finish(
+    _ tick: inout StartedTick, returned: Bool?, isAlone: Bool, _ frame: CurrentFrame
+  ) throws(Forked) {
     let slot = tick.slot
     if let returned, !returned || Trace.isOn {
       let timer = TimerRef(slot: slot, version: slot.version)
       // A callback that has ended its thread is not called again on the next one.
-      if !returned { _ = timer.cancel() }
-      if !Trace.note(.returned, timer) || isAbandoned { return }
+      if !returned { _ = try Fork.guarded { timer.cancel() } }
+      try Trace.note(.returned, timer)
     }
-    if tick.isRare, !releaseTarget(tick) { return }
+    if tick.isRare { try releaseTarget(tick) }
     frame.slot = nil
     let (old, new) = slot.endCallback(tick.word)
     if old.isJustRunning { return isAlone ? wheel.place(slot, new) : sendOn(slot) }
-    if old.isWaited, !tellWaiters(slot, new) { return }
-    if Trace.isOn, old.isLive, !new.isLive, !Trace.note(.released, TimerRef(slot: slot, version: slot.version)) {
-      return
-    }
+    if old.isWaited { try tellWaiters(slot, new) }
+    if Trace.isOn, old.isLive, !new.isLive { try Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
     if new.isFree {
       let writing = Writing(free: slot)
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
-      writing.endSideRecord()
+      try Fork.guarded { writing.endSideRecord() }
       control.free(writing, frame.thread)
     } else if new.isReleased {
       let writing = Writing(released: slot)
       if old.isLive, control.isLimited { control.noteReleased(writing) }
-      if isAlone { batch.retire(writing) } else { disposeOrRetire(writing, frame) }
+      if isAlone { batch.retire(writing) } else { try disposeOrRetire(writing, frame) }
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if !isAlone { control.wake() }
@@ -361,26 +362,21 @@ extension QueueCore {
     }
   }
 
-  /// False in a child that a destructor has forked.
   @inline(never)
-  private func releaseTarget(_ tick: StartedTick) -> Bool {
+  private func releaseTarget(_ tick: StartedTick) throws(Forked) {
     // Still busy: a thread that waits for the timer's end waits for the destructor, too.
-    unsafe tick.target?.takeUnretainedValue().release()
-    if isAbandoned { return false }
+    unsafe try tick.target?.takeUnretainedValue().release()
     if let delay = tick.delay { countFromEnd(tick.slot, delay.generation, delay.provisional) }
-    return true
   }
 
   /// Wakes those who wait for the end of a callback. What it has started again is cancelled first, if one of them has
-  /// cancelled the timer. False where the trace of that has forked and this is the child.
+  /// cancelled the timer.
   @inline(never)
-  private func tellWaiters(_ slot: TimerSlot, _ word: TimerWord) -> Bool {
+  private func tellWaiters(_ slot: TimerSlot, _ word: TimerWord) throws(Forked) {
     if word.state?.isAtRest == false || word.hasPendingCallback, WaitRegistry.hasCancelled(slot.index) {
-      _ = TimerRef(slot: slot, version: slot.version).cancel()
-      if isAbandoned { return false }
+      _ = try Fork.guarded { TimerRef(slot: slot, version: slot.version).cancel() }
     }
     WaitRegistry.timerEnded(slot.index)
-    return true
   }
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.

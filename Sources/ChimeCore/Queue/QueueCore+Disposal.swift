@@ -2,12 +2,12 @@
 extension QueueCore {
   /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
   /// pass does it.
-  func disposeOrRetire(_ released: consuming Writing, _ frame: CurrentFrame) {
-    if closing.isReleasing { released.retire(control) } else { dispose(released, frame) }
+  func disposeOrRetire(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) {
+    if closing.isReleasing { released.retire(control) } else { try dispose(released, frame) }
   }
 
   /// Runs a released timer's last callbacks, then frees its slot.
-  func dispose(_ released: consuming Writing, _ frame: CurrentFrame) {
+  func dispose(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) {
     let slot = released.slot
     if let sideRecord = slot.sideRecord, !givesRecords {
       frame.slot = slot.index
@@ -16,21 +16,17 @@ extension QueueCore {
       while let delivery = nextLastCallback(sideRecord) {
         let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
         let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
-        guard Trace.noteCall(record) else { return }
-        delivery.function(record)
-        if isAbandoned { return }
-        guard Trace.note(.returned, TimerRef(slot: slot, version: slot.version)) else { return }
-        held?.release()
-        if isAbandoned { return }
+        try Trace.noteCall(record)
+        try delivery.function(record)
+        try Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
+        try held?.release()
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
-      sideRecord.named?.close()
-      if isAbandoned { return }
-      if let finalizer = sideRecord.writerFields.finalizer { finalizer(slot.context) }
-      if isAbandoned { return }
+      try sideRecord.named?.close()
+      try sideRecord.writerFields.finalizer?(slot.context)
       frame.slot = nil
     }
-    released.free(control)
+    try released.free(control)
   }
 
   func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {

@@ -4,18 +4,19 @@ import Synchronization
 /// wake-up.
 extension QueueCore {
   /// What the drivers run: one slice.
-  package func pass() {
-    asPass(onDriver: true) { frame in
+  @inline(never)
+  package func pass() throws(Forked) {
+    try asPass(onDriver: true) { frame throws(Forked) in
       control.nextWakeUp = QueueControlBlock.awake
-      runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), frame)
-      if !isAbandoned { afterSlice(frame) }
+      try runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), frame)
+      try afterSlice(frame)
     }
   }
 
   /// Ends a pass: closes the queue, or makes sure that the next pass comes.
-  func afterSlice(_ frame: CurrentFrame) {
+  func afterSlice(_ frame: CurrentFrame) throws(Forked) {
     if closing.hasBegun {
-      closeIfPossible(frame)
+      try closeIfPossible(frame)
     } else if batch.isOpen {
       driver.wake(self)
     } else {
@@ -41,28 +42,25 @@ extension QueueCore {
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
   @inline(__always)
-  func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
+  func runSlice(_ limit: Limit, _ frame: CurrentFrame) throws(Forked) {
     control.followWallClock()
     let now = control.now
     takeInbox()
-    runSlice(limit, at: now, frame)
+    try runSlice(limit, at: now, frame)
   }
 
   /// The rest of `runSlice`, for the changes that were taken in.
-  func runSlice(_ limit: Limit, at now: Int64, _ frame: CurrentFrame) {
+  func runSlice(_ limit: Limit, at now: Int64, _ frame: CurrentFrame) throws(Forked) {
     let before = delivered
-    if !functions.isEmpty, !isOver(limit) {
-      runFunctions(limit, frame)
-      if isAbandoned { return }
-    }
+    if !functions.isEmpty, !isOver(limit) { try runFunctions(limit, frame) }
     if isOver(limit) { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
         passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.retired.isEmpty && delivered == before)
     }
-    deliverBatch(limit, since: before, frame)
-    if !batch.retired.isEmpty, !isAbandoned { disposeRetired(frame) }
+    try deliverBatch(limit, since: before, frame)
+    if !batch.retired.isEmpty { try disposeRetired(frame) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
@@ -136,7 +134,7 @@ extension QueueCore {
 
   /// Delivers the batch, until it or the slice ends.
   @inline(never)
-  private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
+  private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) throws(Forked) {
     let endsEarly = limit.end != .max || limit.isOfRun
     while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
@@ -151,8 +149,7 @@ extension QueueCore {
       if handOver == nil {
         let now = control.now
         let before = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
-        deliver(&tick, slot, item.kind, at: now, isAlone: true, frame)
-        if isAbandoned { return }
+        try deliver(&tick, slot, item.kind, at: now, isAlone: true, frame)
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
         if endsEarly, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
@@ -206,72 +203,71 @@ extension QueueCore {
   /// What a worker does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
   /// - Returns: how many it has delivered; `most` when time was up.
   @inline(never)
-  func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
+  func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) throws(Forked) -> Int {
     guard var slot = next() else { return 0 }
     var tick = StartedTick(slot)
     var count = 0
     var isOver = false
     let timeOfEnd = control.now.saturatingAdd(Tunables.slice)
-    ThreadState.inside(control) { frame in
-      withHooks {
+    try ThreadState.inside(control) { frame throws(Forked) in
+      try withHooks { () throws(Forked) in
         while true {
           count += 1
           let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
-            if let released = slot.tryAcquireReleased() { disposeOrRetire(released, frame) }
+            if let released = slot.tryAcquireReleased() { try disposeOrRetire(released, frame) }
           } else {
             let now = control.now
-            if word.hasPendingCallback { deliverCallbacks(of: slot, word, &tick, at: now, frame) }
-            if isAbandoned { return }
-            deliver(&tick, slot, at: now, frame)
+            if word.hasPendingCallback { try deliverCallbacks(of: slot, word, &tick, at: now, frame) }
+            try deliver(&tick, slot, at: now, frame)
             isOver = now > timeOfEnd
           }
-          guard !isAbandoned, !isOver, count < most, let another = next() else { return }
+          guard !isOver, count < most, let another = next() else { return }
           slot = another
         }
       }
     }
-    if isAbandoned { return count }
     if closing.leave(count) { control.wake() }
     return isOver ? most : count
   }
 
   @inline(never)
-  private func deliver(_ tick: inout StartedTick, _ slot: TimerSlot, at now: Int64, _ frame: CurrentFrame) {
-    deliver(&tick, slot, .due, at: now, isAlone: false, frame)
+  private func deliver(
+    _ tick: inout StartedTick, _ slot: TimerSlot, at now: Int64, _ frame: CurrentFrame
+  ) throws(Forked) {
+    try deliver(&tick, slot, .due, at: now, isAlone: false, frame)
   }
 
   /// Delivers the callbacks that come before a due tick, which would otherwise lose its turn to later ones.
   @inline(never)
   private func deliverCallbacks(
     of slot: TimerSlot, _ word: TimerWord, _ tick: inout StartedTick, at now: Int64, _ frame: CurrentFrame
-  ) {
+  ) throws(Forked) {
     let (due, activationSequence) = (slot.dueTime(word), slot.activationSequence)
     var left = 64
-    while left > 0, !isAbandoned, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now)
-    {
+    while left > 0, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now) {
       left -= 1
-      deliver(&tick, slot, at: now, frame)
+      try deliver(&tick, slot, at: now, frame)
     }
   }
 
   // MARK: Ends of slots
 
-  func disposeRetired(_ frame: CurrentFrame) {
+  func disposeRetired(_ frame: CurrentFrame) throws(Forked) {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
       while records.areTaken, let released = batch.takeRetired() {
-        if let kept = disposeIntoRecords(released, frame) { return batch.retire(kept) }
+        if let kept = try disposeIntoRecords(released, frame) { return batch.retire(kept) }
       }
     } else {
-      while !isAbandoned, let released = batch.takeRetired() { dispose(released, frame) }
+      while let released = batch.takeRetired() { try dispose(released, frame) }
     }
   }
 
   // MARK: Functions
 
-  private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
+  private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) throws(Forked) {
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
@@ -279,12 +275,11 @@ extension QueueCore {
     while left > 0, let item = functions.next() {
       left -= 1
       if closing.hasBegun {
-        item.drop()
+        try item.drop()
       } else if records.areTaken {
         records.append(item, at: control.wallTime(control.now))
       } else {
-        item.run()
-        if isAbandoned { return }
+        try item.run()
       }
       delivered += 1
       if isOver(limit) { return }
@@ -292,18 +287,18 @@ extension QueueCore {
   }
 
   /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks. The thread
-  /// can be cancelled if the host's can. Whatever forks, nothing more is called in the child.
-  func withHooks(_ body: () -> Void) {
-    func betweenHooks() {
-      guard let hooks else { return body() }
-      hooks.enter?(hooks.context)
-      if isAbandoned { return }
-      body()
-      if isAbandoned { return }
-      hooks.leave?(hooks.context)
+  /// can be cancelled if the host's can.
+  @inline(never)
+  func withHooks(_ body: () throws(Forked) -> Void) throws(Forked) {
+    @inline(never)
+    func betweenHooks() throws(Forked) {
+      guard let hooks else { return try body() }
+      try hooks.enter?(hooks.context)
+      try body()
+      try hooks.leave?(hooks.context)
     }
-    if let host = driver.hostCancellation { return host.allow(betweenHooks) }
-    driver.borrowsThread ? OwnThread.borrow(betweenHooks) : betweenHooks()
+    if let host = driver.hostCancellation { return try host.allow(betweenHooks) }
+    driver.borrowsThread ? try OwnThread.borrow(betweenHooks) : try betweenHooks()
   }
 
   /// Takes the room that was made for more slots.

@@ -19,9 +19,6 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// Set once, before the queue's id is known to anyone.
   private(set) var driver: any QueueDriver = NoDriver()
 
-  /// The fork that the queue was made after.
-  private let epoch = Fork.epoch
-
   let passLock = PassLock()
   let closing = Closing()
   let functions = Functions()
@@ -65,17 +62,13 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     Trace.note(control)
   }
 
-  /// Whether a callback has forked and this is the child: then the pass must touch nothing more and return.
-  @inline(__always)
-  var isAbandoned: Bool { epoch != Fork.epoch }
-
   // MARK: For its control block
 
   override func wakeDriver() { driver.wake(self) }
 
-  override func dispose() {
+  override func dispose() throws(Forked) {
     // On a bound queue only the bound thread may. If a pass runs, it does so at its end.
-    driver.mayDrive ? asPass(disposeNow) : control.wake()
+    driver.mayDrive ? try asPass(disposeNow) : control.wake()
   }
 
   override var isHeldUp: Bool { closing.isHeldUp }
@@ -86,19 +79,23 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// or runs again; on the way out, so does this one. So bodies that can meet on one queue must do each other's work.
   /// - Parameter onDriver: the thread is the driver's: it runs between the host's hooks, and may be cancelled if the
   ///   host's may.
-  func asPass(onDriver: Bool = false, _ body: (CurrentFrame) -> Void) {
+  func asPass(onDriver: Bool = false, _ body: (CurrentFrame) throws(Forked) -> Void) throws(Forked) {
     passLock.wantPass()
-    asPassIfWanted(onDriver: onDriver, body)
+    try asPassIfWanted(onDriver: onDriver, body)
   }
 
   /// Runs `body` as a pass, as long as one is wanted and no other pass is running.
-  private func asPassIfWanted(onDriver: Bool, _ body: (CurrentFrame) -> Void) {
+  private func asPassIfWanted(
+    onDriver: Bool, _ body: (CurrentFrame) throws(Forked) -> Void
+  ) throws(Forked) {
     var rounds = 0
-    while !isAbandoned, passLock.takeIfWanted() {
+    while passLock.takeIfWanted() {
       if !isClosed {
         // The hooks are callbacks of the queue, too.
-        ThreadState.inside(control) { frame in onDriver ? withHooks { body(frame) } : body(frame) }
-        if !isAbandoned { announceEnd() }
+        try ThreadState.inside(control) { frame throws(Forked) in
+          onDriver ? try withHooks { () throws(Forked) in try body(frame) } : try body(frame)
+        }
+        announceEnd()
       }
       passLock.release()
       rounds += 1
@@ -112,21 +109,19 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
 
   /// Runs `body` as a pass of the present call, which needs it done here and now.
   /// - Returns: what `body` gives; wouldDeadlock inside a callback of the queue, busy if another pass is running,
-  ///   shutDown, forked.
+  ///   shutDown.
   @inline(__always)
-  func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
+  func asPassOfCall(_ body: (CurrentFrame) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
     guard passLock.takeFast() else { return QueueControlBlock.isBusy(id) }
     if isClosed {
       passLock.release()
       return .queueHasEnded
     }
-    var status = Status.ok
-    ThreadState.inside(control) { frame in status = body(frame) }
-    if isAbandoned { return .inChild }
+    let status = try ThreadState.inside(control) { frame throws(Forked) in try body(frame) }
     announceEnd()
     passLock.release()
-    if passLock.passIsWanted { asPassIfWanted(onDriver: false, disposeNow) }
+    if passLock.passIsWanted { try asPassIfWanted(onDriver: false, disposeNow) }
     return status
   }
 }

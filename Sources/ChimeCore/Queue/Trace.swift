@@ -65,30 +65,30 @@ package enum Trace: ProcessState {
     if isOn, !Fork.isChild { target.withLock { $0.file }?.putQueue(control) }
   }
 
-  /// Something has happened to a timer. Generation and deadline are read now. False where the trace has forked and this is
-  /// the child: the caller touches nothing more. So the two below.
-  @inline(__always) @discardableResult
-  static func note(_ event: Event, _ timer: TimerRef) -> Bool {
-    isOn ? report(event, timer) : true
-  }
+  /// Something has happened to a timer. Generation and deadline are read now.
+  @inline(__always)
+  static func note(_ event: Event, _ timer: TimerRef) throws(Forked) { if isOn { try report(event, timer) } }
+
+  /// The same as the last thing that a call of the host's does, which returns from here, in a child as well.
+  @inline(__always)
+  static func noteLast(_ event: Event, _ timer: TimerRef) { if isOn { try? report(event, timer) } }
 
   /// A timer was made, and activated if it was.
   @inline(__always)
-  static func noteCreated(_ timer: TimerRef, activated: Bool = true) -> Bool {
-    if !isOn { return true }
-    return report(.created, timer) && (!activated || report(.activated, timer))
+  static func noteCreated(_ timer: TimerRef, activated: Bool = true) throws(Forked) {
+    if !isOn { return }
+    try report(.created, timer)
+    if activated { try report(.activated, timer) }
   }
 
   /// A callback is about to be called.
   @inline(__always)
-  static func noteCall(_ tick: CoreTick) -> Bool {
-    isOn ? report(tick) : true
-  }
+  static func noteCall(_ tick: CoreTick) throws(Forked) { if isOn { try report(tick) } }
 
   @inline(never)
-  private static func report(_ event: Event, _ timer: TimerRef) -> Bool {
+  private static func report(_ event: Event, _ timer: TimerRef) throws(Forked) {
     let control = timer.control
-    return report(
+    try report(
       CoreTick(
         timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
         scheduled: timer.nextDeadline ?? .max, actual: control.wallTime(control.now), context: .none, target: .none,
@@ -96,18 +96,16 @@ package enum Trace: ProcessState {
   }
 
   @inline(never)
-  private static func report(_ record: CoreTick) -> Bool {
+  private static func report(_ record: CoreTick) throws(Forked) {
     // What a child still does before it is reinitialised, such as return from a handler, is not reported: another
     // thread of the parent's may have held the lock.
-    if Fork.isChild { return true }
-    guard let thread = ThreadState.obtain(), !thread.isTracing else { return true }
-    let epoch = Fork.epoch
+    if Fork.isChild { return }
+    guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
     let target = target.withLock { $0 }
     thread.isTracing = true
     target.file?.put(record)
-    target.function?(record, target.context)
-    target.observer?(record, .none)
-    thread.isTracing = false
-    return Fork.epoch == epoch
+    defer { thread.isTracing = false }
+    try target.function?(record, target.context)
+    try target.observer?(record, .none)
   }
 }

@@ -14,18 +14,19 @@ internal import CPlatform
 
   /// Calls the handler; false if that has not returned, because it has ended its thread (see `ThreadEnd`).
   @discardableResult
-  package func callAsFunction(_ tick: CoreTick) -> Bool { self(tick, tick.context) }
+  package func callAsFunction(_ tick: CoreTick) throws(Forked) -> Bool { try self(tick, tick.context) }
 
   @discardableResult
-  func callAsFunction(_ tick: CoreTick, _ context: Context) -> Bool {
+  func callAsFunction(_ tick: CoreTick, _ context: Context) throws(Forked) -> Bool {
     var tick = tick
-    return call(&tick, context)
+    return try call(&tick, context)
   }
 
   /// The same without a copy of the tick.
   @inline(__always)
-  func call(_ tick: inout CoreTick, _ context: Context) -> Bool {
+  func call(_ tick: inout CoreTick, _ context: Context) throws(Forked) -> Bool {
     ThreadEnd.passGate()
+    let fork = Fork.epoch
     // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
     // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
     let called = unsafe withUnsafePointer(to: &tick) {
@@ -33,6 +34,7 @@ internal import CPlatform
     }
     // What the numbers mean stands in callback_guard.h.
     if called != 0 { ThreadEnd.wasCaught() }
+    if Fork.epoch != fork { throw Forked() }
     return called != 1
   }
 
@@ -52,14 +54,16 @@ internal import CPlatform
   package static var record: ContextFunction { unsafe ContextFunction { _ in } }
 
   /// Calls the function. This returns even if the function ends its thread (see `ThreadEnd`).
-  package func callAsFunction(_ context: Context) {
+  package func callAsFunction(_ context: Context) throws(Forked) {
     ThreadEnd.passGate()
+    let fork = Fork.epoch
     if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
+    if Fork.epoch != fork { throw Forked() }
   }
 }
 
 /// A context that Chime has accepted. The last holder calls its finalizer; not in a child of a fork, where all that came
-/// before is given up (promise 15).
+/// before is given up (promise 15). Who may be the last, and goes on afterwards, lets go of it in `Fork.guarded`.
 package final class OwnedContext: @unchecked Sendable {
   // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
   package let context: Context
@@ -74,5 +78,5 @@ package final class OwnedContext: @unchecked Sendable {
   /// It was not accepted after all and stays the caller's.
   package func disown() { finalizer = nil }
 
-  deinit { if Fork.epoch == epoch { finalizer?(context) } }
+  deinit { if Fork.epoch == epoch { try? finalizer?(context) } }
 }

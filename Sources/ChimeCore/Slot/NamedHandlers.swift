@@ -68,20 +68,21 @@ final class NamedHandlers: Sendable {
       old?.isRemoved = true
       return (old?.isCalled == true ? .running : status, old)
     }
-    withExtendedLifetime(old) {}
+    withExtendedLifetime(old) {}  // the last thing that the call does: it may fork
     return status
   }
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
-  /// if one of them has ended its thread; those after it are not called, and none is in a child that one has forked.
-  func call(_ tick: CoreTick, after own: TickFunction) -> Bool {
+  /// if one of them has ended its thread; those after it are not called.
+  func call(_ tick: CoreTick, after own: TickFunction) throws(Forked) -> Bool {
     let entries = state.withLock { $0.entries }
-    let epoch = Fork.epoch
-    return own(tick) && entries.allSatisfy { Fork.epoch != epoch || call($0, tick) }
+    guard try own(tick) else { return false }
+    for entry in entries { guard try call(entry, tick) else { return false } }
+    return true
   }
 
   /// Calls a handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
-  private func call(_ entry: Entry, _ tick: CoreTick) -> Bool {
+  private func call(_ entry: Entry, _ tick: CoreTick) throws(Forked) -> Bool {
     let starts = state.withLock { _ in
       entry.isCalled = !entry.isRemoved
       return entry.isCalled
@@ -89,20 +90,18 @@ final class NamedHandlers: Sendable {
     if !starts { return true }
     var tick = tick
     tick.context = entry.owned.context
-    let epoch = Fork.epoch
-    let returned = entry.handler(tick)
-    // In a child the lock may be another thread's.
-    if Fork.epoch == epoch { state.withLock { _ in entry.isCalled = false } }
+    let returned = try entry.handler(tick)
+    state.withLock { _ in entry.isCalled = false }
     return returned
   }
 
   /// The timer's end: releases all, in the order in which they came.
-  func close() {
+  func close() throws(Forked) {
     var entries = state.withLock { state in
       state.isClosed = true
       defer { state.entries = [] }
       return state.entries
     }
-    while !entries.isEmpty { entries.removeFirst() }
+    while !entries.isEmpty { try Fork.guarded { _ = entries.removeFirst() } }
   }
 }

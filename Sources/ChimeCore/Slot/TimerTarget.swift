@@ -63,8 +63,11 @@ package final class TimerTarget: Sendable, ProcessState {
     }
     if left < oneReference {
       table.remove(id)
-      do throws(Forked) { try target.endTimers() } catch { return .inChild }
-      target.release()
+      return .of { () throws(Forked) in
+        try target.endTimers()
+        try target.release()
+        return .ok
+      }
     }
     return .ok
   }
@@ -85,12 +88,12 @@ package final class TimerTarget: Sendable, ProcessState {
     }
   }
 
-  /// Runs `body` with the object, which lives until it returns; `nil` when it has gone.
-  package static func withObject<Result>(_ id: UInt64, _ body: (Context) -> Result) -> Result? {
-    guard let target = table.find(id), target.retain() else { return nil }
-    let epoch = Fork.epoch
-    defer { if Fork.epoch == epoch { target.release() } }
-    return body(target.object)
+  /// Runs `body` with the object, which lives until it returns; false when it has gone.
+  static func withObject(_ id: UInt64, _ body: (Context) throws(Forked) -> Void) throws(Forked) -> Bool {
+    guard let target = table.find(id), target.retain() else { return false }
+    try body(target.object)
+    try target.release()
+    return true
   }
 
   /// The status of the id in an argument `target`: ok while the target lives; targetGone; invalidHandle if there never was
@@ -120,9 +123,9 @@ package final class TimerTarget: Sendable, ProcessState {
   }
 
   /// Undoes one `retain`; the last calls the destructor.
-  func release() {
+  func release() throws(Forked) {
     let left = counts.subtract(1, ordering: .acquiringAndReleasing).newValue
-    if left == 0, let destructor { destructor(object) }
+    if left == 0 { try destructor?(object) }
   }
 
   /// Puts a timer, which has its side record, into the list.
@@ -148,9 +151,11 @@ package final class TimerTarget: Sendable, ProcessState {
   }
 
   /// Ends one timer of this target, which has gone.
-  func end(_ timer: TimerRef) {
+  func end(_ timer: TimerRef) throws(Forked) {
     // Nobody holds a timer that releases itself, and no further handler will run after which it could do so.
-    _ = releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
+    _ = try Fork.guarded {
+      releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
+    }
   }
 
   /// Takes a timer out of the list. As long as it is there its slot is not given to another.
@@ -167,6 +172,6 @@ package final class TimerTarget: Sendable, ProcessState {
     // (P8b).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // A timer that is attached later is ended by its creator.
-    while let timer = takeTimer() { try Fork.guarded { end(timer) } }
+    while let timer = takeTimer() { try end(timer) }
   }
 }

@@ -2,6 +2,7 @@
 /// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
 @safe struct Frame {
   var control: QueueControlBlock
+  let thread: ThreadState
   /// The timer whose callback is running; nil for functions and finalizers.
   var slot: SlotIndex?
   // SAFETY: followed by `FrameChain` only.
@@ -12,11 +13,11 @@
 
 extension ThreadState {
   /// Runs `body` as a callback stretch of a queue on the calling thread (see `Frame`).
-  static func inside<Result>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
-  ) -> Result {
-    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
-    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
+  static func inside<Result, Failure>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    if let thread = obtain() { return try thread.inside(control, continuing: caller, body) }
+    return try withStateForNow { thread throws(Failure) in try thread.inside(control, continuing: caller, body) }
   }
 
   /// Runs `body` as if the calling thread were inside no callback.
@@ -31,18 +32,18 @@ extension ThreadState {
   /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
   /// it gets, `body` names the timer whose callback it is about to call.
   @inline(__always)
-  func inside<Result>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) -> Result
-  ) -> Result {
+  func inside<Result, Failure>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     let outer = unsafe storage.pointee.frame
     var frame = unsafe Frame(
-      control: control, slot: nil, previous: caller?.chain.innermost ?? outer,
+      control: control, thread: self, slot: nil, previous: caller?.chain.innermost ?? outer,
       contexts: caller?.contexts ?? ExecutionContexts())
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
-    return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
+    return try unsafe withUnsafeMutablePointer(to: &frame) { pointer throws(Failure) in
       unsafe storage.pointee.frame = pointer
       defer { unsafe storage.pointee.frame = outer }
-      return unsafe body(CurrentFrame(pointer, self))
+      return try unsafe body(CurrentFrame(pointer))
     }
   }
 
@@ -56,13 +57,11 @@ extension ThreadState {
 @safe struct CurrentFrame {
   // SAFETY: valid inside the `inside` call that made it.
   private let pointer: UnsafeMutablePointer<Frame>
-  let thread: ThreadState
 
   @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<Frame>, _ thread: ThreadState) {
-    unsafe self.pointer = pointer
-    self.thread = thread
-  }
+  init(_ pointer: UnsafeMutablePointer<Frame>) { unsafe self.pointer = pointer }
+
+  var thread: ThreadState { unsafe pointer.pointee.thread }
 
   @inline(__always)
   var slot: SlotIndex? {

@@ -36,7 +36,8 @@ extension QueueControlBlock {
         while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
       }
     }
-    if isLimited, id == 0 { wakeToDispose() }
+    // The last thing that a call does, or inside a pass, which does it itself.
+    if isLimited, id == 0 { try? wakeToDispose() }
   }
 
   /// Empties a thread's cache into the list.
@@ -111,15 +112,11 @@ extension QueueControlBlock {
   }
 
   /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
-  /// out in the meantime may be missed. Where `body` calls a function of the host's that forks, the child visits no more.
-  func forEachSlot(_ body: (TimerSlot) -> Void) {
-    let epoch = Fork.epoch
+  /// out in the meantime may be missed.
+  func forEachSlot<Failure>(_ body: (TimerSlot) throws(Failure) -> Void) throws(Failure) {
     var next = 0
     while let chunk = usedChunk(from: &next) {
-      for index in chunk.slots {
-        body(Slab.slot(index))
-        if Fork.epoch != epoch { return }
-      }
+      for index in chunk.slots { try body(Slab.slot(index)) }
     }
   }
 

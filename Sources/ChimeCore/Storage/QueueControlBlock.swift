@@ -290,9 +290,9 @@ struct SlotStore {
 
   /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
   /// none does.
-  func wakeToDispose() {
+  func wakeToDispose() throws(Forked) {
     guard runsInCalls, let queue else { return wake() }
-    queue.dispose()
+    try queue.dispose()
   }
 
   /// The queue that lives here. Whoever asks pins the control block, then reads the pointer, and retains what it points to;
@@ -361,7 +361,7 @@ package class ControlledQueue: @unchecked Sendable {
   func wakeDriver() {}
   /// Has a released timer's callbacks and finalizer called, on a queue whose passes run inside calls of the host: here,
   /// if the calling thread may and no pass is running.
-  func dispose() {}
+  func dispose() throws(Forked) {}
   /// Whether callbacks of a concurrent queue are under way.
   var isHeldUp: Bool { false }
 }

@@ -25,29 +25,29 @@ package enum ThreadEnd {
 
   /// Runs a call that may call the host's functions, and ends the thread if one of them did. Inside another such call,
   /// with no callback between the two, the outer call ends the thread once it has completed.
-  package static func passOn<Result>(_ call: () -> Result) -> Result {
+  package static func passOn<Result, Failure>(_ call: () throws(Failure) -> Result) throws(Failure) -> Result {
     guard let thread = ThreadState.existing, !thread.isAtBoundary, !thread.hasEnded else {
-      return passOnSlow(call)
+      return try passOnSlow(call)
     }
-    let result = thread.asBoundary(call)
+    let result = try thread.asBoundary(call)
     if thread.hasEnded { goOn() }
     return result
   }
 
   @inline(never)
-  private static func passOnSlow<Result>(_ call: () -> Result) -> Result {
+  private static func passOnSlow<Result, Failure>(_ call: () throws(Failure) -> Result) throws(Failure) -> Result {
     guard let thread = ThreadState.existing ?? ThreadState.obtainIfPrepared() else {
-      let result = call()
+      let result = try call()
       if isCaught { goOn() }
       return result
     }
-    if thread.isAtBoundary { return call() }
+    if thread.isAtBoundary { return try call() }
     let before = thread.hasEnded
     // Outside callbacks it was the trace function that ended the thread, in a call that is too quick to check.
     if before, ThreadState.frames.isEmpty { goOn() }
     // A callback before this one in the same pass ended the thread: the outer call passes that on.
     thread.hasEnded = false
-    let result = thread.asBoundary(call)
+    let result = try thread.asBoundary(call)
     if thread.hasEnded { goOn() }
     thread.hasEnded = before
     return result

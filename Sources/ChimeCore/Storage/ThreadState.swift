@@ -101,14 +101,16 @@ import Synchronization
 
   /// With a state on the stack, for as long as it takes.
   @inline(never)
-  static func withStateForNow<Result>(_ body: (ThreadState) -> Result) -> Result {
+  static func withStateForNow<Result, Failure>(
+    _ body: (ThreadState) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     var storage = unsafe ThreadStorage()
     // SAFETY: the thread's state is this one only until `body` has returned.
-    return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+    return try unsafe withUnsafeMutablePointer(to: &storage) { pointer throws(Failure) in
       let thread = unsafe ThreadState(storage: pointer)
       unsafe chime_set_thread_state(pointer)
       defer { thread.vacate() }
-      return body(thread)
+      return try body(thread)
     }
   }
 
@@ -120,8 +122,8 @@ import Synchronization
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
     // A child begins with a copy of the list's lock, which another thread of the parent's may have held.
+    for _ in 0..<2 where !Fork.isChild { try? reclaimEnded() }
     let isListed = !Fork.isChild
-    if isListed { for _ in 0..<2 { reclaimEnded() } }
     guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
       unsafe free(memory)
       return nil
@@ -169,7 +171,8 @@ import Synchronization
   private static let all = Locked(List())
 
   /// Looks at one state, and takes it back if its thread has ended.
-  private static func reclaimEnded() {
+  @inline(never)
+  private static func reclaimEnded() throws(Forked) {
     let left = all.withLock { list -> ThreadState? in
       guard let storage = unsafe list.first else { return nil }
       let thread = unsafe ThreadState(storage: storage)
@@ -179,7 +182,7 @@ import Synchronization
       return nil
     }
     guard let left else { return }
-    left.release()
+    try left.release()
     unsafe free(left.storage)
   }
 
@@ -197,16 +200,20 @@ import Synchronization
 
   /// Releases all that the calling thread has.
   private func vacate() {
-    // First, because it calls the host's finalizers, which may use Chime as before.
-    loop?.end()
-    loop = nil
-    chime_set_thread_state(nil)
-    release()
+    do throws(Forked) {
+      // First, because it calls the host's finalizers, which may use Chime as before.
+      try loop?.end()
+      loop = nil
+      chime_set_thread_state(nil)
+      try release()
+    } catch {
+      chime_set_thread_state(nil)
+    }
   }
 
   /// Releases what the thread has, which may have ended.
-  private func release() {
-    loop?.end()
+  private func release() throws(Forked) {
+    try loop?.end()
     loop = nil
     for i in 0..<4 { evict(cacheAt(i)) }
   }
@@ -251,11 +258,11 @@ import Synchronization
 
   /// Runs `body` as the call that passes the thread's end on.
   @inline(__always)
-  func asBoundary<Result>(_ body: () -> Result) -> Result {
+  func asBoundary<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let outer = unsafe storage.pointee.boundary
     unsafe storage.pointee.boundary = unsafe here
     defer { unsafe storage.pointee.boundary = unsafe outer }
-    return body()
+    return try body()
   }
 
   /// The callback that the thread is inside, or the thread.
@@ -268,5 +275,5 @@ import Synchronization
 /// What a thread knows of its run loop, which stands above: that it ends with the thread.
 package class ThreadLoop {
   /// The thread ends: the caller is on it, or knows that it has never begun.
-  func end() {}
+  func end() throws(Forked) {}
 }

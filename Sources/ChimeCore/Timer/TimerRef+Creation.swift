@@ -114,7 +114,10 @@ extension TimerRef {
   @inline(never)
   private func finishFast(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(TimerSlot.wakeTime(deadline: slot.deadline, slot.leeway, control))
-    return Trace.noteCreated(self) ? .ok : .inChild
+    return .of { () throws(Forked) in
+      try Trace.noteCreated(self)
+      return .ok
+    }
   }
 
   /// Creates a timer on the queue with that id, and activates it if there is a schedule.
@@ -178,10 +181,12 @@ extension TimerRef {
     }
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
-    guard Trace.noteCreated(timer, activated: schedule != nil) else { return .inChild }
-    // The target's last reference may have gone in the meantime, before there was a timer to end (P8b).
-    if let target, target.isGone { target.end(timer) }
-    return .ok
+    return .of { () throws(Forked) in
+      try Trace.noteCreated(timer, activated: schedule != nil)
+      // The target's last reference may have gone in the meantime, before there was a timer to end (P8b).
+      if let target, target.isGone { try target.end(timer) }
+      return .ok
+    }
   }
 
   /// The timer calls functions and the queue gives records, or the other way round.

@@ -13,7 +13,7 @@ extension TimerRef {
     }
     word = writing.withPendingCallback(word)
     let isBusy = writing.end(atRest: word)
-    Trace.note(.cancelled, self)
+    Trace.noteLast(.cancelled, self)
     return isBusy ? .running : .ok
   }
 
@@ -29,7 +29,7 @@ extension TimerRef {
     sideRecord.writerFields.firePending = false
     word = writing.withPendingCallback(word)
     let isBusy = word.isAtRest ? writing.end(atRest: word) : writing.end(word)
-    Trace.note(event, self)
+    Trace.noteLast(event, self)
     return isBusy ? .running : .ok
   }
 
@@ -82,7 +82,7 @@ extension TimerRef {
     writing.endSideRecord()
     let owned = slot.ownedContext
     control.free(writing, ThreadState.obtain())
-    Trace.note(.released, self)
+    Trace.noteLast(.released, self)
     owned?.releaseObject()
     return .ok
   }
@@ -109,33 +109,38 @@ extension TimerRef {
     let owned = writing.giveUp(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
-    guard let owned else { return Trace.note(.released, self) ? .running : .inChild }
-    return dispose(owned, withQueue) ? .ok : .inChild
+    guard let owned else {
+      Trace.noteLast(.released, self)
+      return .running
+    }
+    do { try dispose(owned, withQueue) } catch { return .inChild }
+    return .ok
   }
 
   /// Frees a released slot, or sends it to the queue if callbacks or a finalizer
-  /// have to run there first; and reports the release, when nobody waits for the caller any more. False where the trace
-  /// has forked and this is the child. A queue that ends calls nothing back until the ids of all its timers are stale.
-  private func dispose(_ writing: consuming Writing, _ withQueue: Bool) -> Bool {
+  /// have to run there first; and reports the release, when nobody waits for the caller any more. A queue that ends calls
+  /// nothing back until the ids of all its timers are stale.
+  private func dispose(_ writing: consuming Writing, _ withQueue: Bool) throws(Forked) {
     let control = control
     if writing.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
       writing.retire(control)
-      guard Trace.note(.released, self) else { return false }
+      try Trace.note(.released, self)
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
-      if !withQueue { ThreadEnd.passOn { control.wakeToDispose() } }
-      return true
+      if !withQueue { try ThreadEnd.passOn { () throws(Forked) in try control.wakeToDispose() } }
+      return
     }
     let owned = writing.freeKeepingContext(control)
-    guard Trace.note(.released, self) else { return false }
-    owned?.releaseObject()
-    if control.id == 0, !withQueue { control.wakeToDispose() }
-    return true
+    try Trace.note(.released, self)
+    try Fork.guarded { owned?.releaseObject() }
+    if control.id == 0, !withQueue { try control.wakeToDispose() }
   }
 }
 
 extension Writing {
   /// Makes a released slot free, wakes who waited for its last callback, and releases the context if the timer owns it.
-  consuming func free(_ control: QueueControlBlock) { freeKeepingContext(control)?.releaseObject() }
+  consuming func free(_ control: QueueControlBlock) throws(Forked) {
+    if let owned = freeKeepingContext(control) { try Fork.guarded { owned.releaseObject() } }
+  }
 
   /// `free`, which leaves the context to the caller.
   fileprivate consuming func freeKeepingContext(_ control: QueueControlBlock) -> Context? {

@@ -21,7 +21,7 @@ extension TimerRef {
 
   @inline(never)
   private static func trace(_ event: Trace.Event, _ id: UInt64) -> Status {
-    if let timer = TimerRef(id) { Trace.note(event, timer) }
+    if let timer = TimerRef(id) { Trace.noteLast(event, timer) }
     return .ok
   }
 

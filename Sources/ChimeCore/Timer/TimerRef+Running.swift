@@ -79,9 +79,9 @@ extension TimerRef {
     let isBusy = next.isAtRest ? writing.end(atRest: word) : writing.end(word)
     if control.isWall { followWallClock() }
     switch event {
-    case .activate: Trace.note(.activated, self)
-    case .restart: Trace.note(.restarted, self)
-    default: Trace.note(.rescheduled, self)
+    case .activate: Trace.noteLast(.activated, self)
+    case .restart: Trace.noteLast(.restarted, self)
+    default: Trace.noteLast(.rescheduled, self)
     }
     return isBusy ? .running : .ok
   }
@@ -104,7 +104,7 @@ extension TimerRef {
           return suspended
         }
       }
-    Trace.note(.suspended, self)
+    Trace.noteLast(.suspended, self)
     return isBusy ? .running : .ok
   }
 
@@ -115,7 +115,7 @@ extension TimerRef {
     if slot.flags.contains(.keepsRemaining) { writing.deadline = control.now.saturatingAdd(slot.deadline) }
     let word = writing.before.with(next).withoutPostponement
     writing.end(word)
-    Trace.note(.resumed, self)
+    Trace.noteLast(.resumed, self)
     return .ok
   }
 
@@ -150,7 +150,7 @@ extension TimerRef {
       writing.endPostponing(to: max(due, target))
     }
     if isWall { followWallClock() }
-    Trace.note(.postponed, self)
+    Trace.noteLast(.postponed, self)
     return .ok
   }
 
@@ -179,7 +179,7 @@ extension TimerRef {
     }
     let word = writing.before.setting(TimerWord.callbackPendingBit)
     writing.end(word)
-    Trace.note(.fired, self)
+    Trace.noteLast(.fired, self)
     return .ok
   }
 }

@@ -48,10 +48,9 @@ package final class SyncCall: @unchecked Sendable {
   }
 
   /// In the function's turn: runs it, unless its caller has given up.
-  func run() {
+  func run() throws(Forked) {
     guard leave(for: .started) else { return }
-    ThreadState.inside(core.control, continuing: caller) { _ in body() }
-    if core.isAbandoned { return }
+    try Fork.guarded { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     phase.withLock { $0 = .done }
     wakeUp.signal()
   }
@@ -91,6 +90,6 @@ final class SyncFunction: QueuedFunction, @unchecked Sendable {
     super.init(.record, .none, nil)
   }
 
-  override func run() { call.run() }
-  override func drop() { call.refuse() }
+  override func run() throws(Forked) { try call.run() }
+  override func drop() throws(Forked) { call.refuse() }
 }
