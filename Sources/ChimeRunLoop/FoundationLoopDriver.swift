@@ -117,7 +117,7 @@ final class FoundationLoopDriver: QueueDriver {
   var shouldYield: Bool { false }
 
   /// The loop's thread has ended.
-  func contextHasEnded() { proxy.core?.contextHasEnded() }
+  func contextHasEnded() throws(Forked) { try proxy.core?.contextHasEnded() }
 
   /// The wall-clock date of a time on the queue's clock. Foundation converts it back at once. Both conversions together
   /// lose less than the microsecond that is added here, so the timer does not fire early.

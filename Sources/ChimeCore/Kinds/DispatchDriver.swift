@@ -78,7 +78,7 @@ final class DispatchDriver: QueueDriver {
             hasEnded = core.closing.hasBegun
             isNext = !hasEnded && core.functions.isEmpty
             if let waiter { WaitRegistry.leave(waiter) }
-            if isNext { host.allow { ThreadState.inside(core.control) { _ in body() } } }
+            if isNext { host.allow { try? ThreadState.inside(core.control) { _ in body() } } }
           }
         }
       }

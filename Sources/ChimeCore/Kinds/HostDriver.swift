@@ -70,15 +70,15 @@ extension HostDriver {
 extension HostDriver {
   /// Runs `body` as a pass on the calling thread, if that thread may.
   /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
-  func drive(_ core: QueueCore, watches: Bool = false, _ body: (CurrentFrame) throws(Forked) -> Void) -> Status {
+  func drive(_ core: QueueCore, watches: Bool = false, _ body: (borrowing Pass) throws(Forked) -> Void) -> Status {
     if !mayDrive { return isBoundElsewhere }
     return .of { () throws(Forked) in
-      try core.asPassOfCall { frame throws(Forked) in
+      try core.asPassOfCall { pass throws(Forked) in
         drivingThread.store(ThreadNumber.current, ordering: .relaxed)
         control.nextWakeUp = QueueControlBlock.awake
-        try body(frame)
-        try core.afterSlice(frame)
-        if !core.isClosed { watches ? watchTimer(core) : wakeWatcher() }
+        try body(pass)
+        try core.afterSlice(pass)
+        if !core.isClosed { watches ? watchTimer(core, pass) : wakeWatcher() }
         return .ok
       }
     }
@@ -87,8 +87,7 @@ extension HostDriver {
   // MARK: A timer that is watched
 
   /// Chooses a running timer whose end, whoever causes it, wakes the sleeper in `run`; none if nothing is left to run.
-  private func watchTimer(_ core: QueueCore) {
-    core.passLock.checkThatItIsTaken()
+  private func watchTimer(_ core: QueueCore, _ pass: borrowing Pass) {
     if control.watched == .end, sleepers.load(ordering: .sequentiallyConsistent) > 1 {
       control.wakeHost()
     }

@@ -198,13 +198,13 @@ extension Loop {
     guard ThreadState.prepare() else { throw .noThreadKey }
     let loop = try make(isOwn: true)
     let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
-      ThreadState.with { thread in
+      try? ThreadState.with { thread throws(Forked) in
         // Whatever ends this thread in a callback is caught, and no call of the loop's own passes it on: the loop's
         // last callbacks come all the same.
-        thread.asBoundary {
+        try thread.asBoundary { () throws(Forked) in
           loop.bind(to: thread)
           _ = run(in: .default, timeout: .max, untilTick: false)
-          try? loop.end()
+          try loop.end()
         }
       }
     }

@@ -39,10 +39,10 @@ extension QueueCore {
           : "queue was made without CHIME_QUEUE_RECORDS, and gives no records")
     }
     var count = 0
-    try driver.drive(core, watches: watches) { frame throws(Forked) in
-      if buffer != nil { try core.endOutstandingRecords(frame) }
+    try driver.drive(core, watches: watches) { pass throws(Forked) in
+      if buffer != nil { try core.endOutstandingRecords(pass) }
       core.records.buffer = buffer
-      count = try core.runSlices(atMost: most, isOfRun: isOfRun, frame)
+      count = try core.runSlices(atMost: most, isOfRun: isOfRun, pass)
       if let written = core.records.buffer?.count { count = written }
       core.records.buffer = nil
     }.orThrow()
@@ -58,12 +58,12 @@ extension QueueCore {
 
   /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
   /// down.
-  func runSlices(atMost most: Int, isOfRun: Bool = false, _ frame: CurrentFrame) throws(Forked) -> Int {
+  func runSlices(atMost most: Int, isOfRun: Bool = false, _ pass: borrowing Pass) throws(Forked) -> Int {
     let before = delivered
     var wasOpen: Bool
     repeat {
       wasOpen = batch.isOpen
-      try runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), frame)
+      try runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), pass)
     } while wasOpen && !batch.isOpen && delivered - before < most && !(isOfRun && control.stopIsPending(id))
     return delivered - before
   }
@@ -88,27 +88,23 @@ extension QueueCore {
 
   /// Looks, while the queue lives.
   var nextDeadline: Int64 {
-    let isInside = ThreadState.frames.holds(control)
-    let isDrivingThread = driver.isDrivingThread
-    guard isInside || isDrivingThread && passLock.take(forQuery: true) else {
-      // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
-      let nextWakeUp = control.nextWakeUp
-      // Virtual queues report theirs through `notifyOfArming`.
-      return nextWakeUp == QueueControlBlock.awake || control.isVirtual ? control.now : nextWakeUp
-    }
+    if let next = asQuery(nextDeadline) { return next }
+    // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
+    let nextWakeUp = control.nextWakeUp
+    // Virtual queues report theirs through `notifyOfArming`.
+    return nextWakeUp == QueueControlBlock.awake || control.isVirtual ? control.now : nextWakeUp
+  }
+
+  private func nextDeadline(_ pass: borrowing Pass) -> Int64 {
     control.followWallClock()
-    takeInbox()
+    takeInbox(pass)
     batch.dropOutdated()
     var next = hasWorkNow ? control.now : wheel.earliest() ?? .max
-    if isInside {
-      // Timers whose callbacks this thread is inside are not in the wheel.
-      for frame in ThreadState.frames where frame.control == control {
-        guard let snapshot = frame.slot.map({ Slab.slot($0).snapshot }) else { continue }
-        if snapshot.word.hasPendingCallback { return control.now }
-        if snapshot.word.isRunning { next = min(next, snapshot.due) }
-      }
-    } else {
-      passLock.release()
+    // Timers whose callbacks this thread is inside are not in the wheel.
+    for frame in ThreadState.frames where frame.control == control {
+      guard let snapshot = frame.slot.map({ Slab.slot($0).snapshot }) else { continue }
+      if snapshot.word.hasPendingCallback { return control.now }
+      if snapshot.word.isRunning { next = min(next, snapshot.due) }
     }
     return next
   }

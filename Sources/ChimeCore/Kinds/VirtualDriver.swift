@@ -54,22 +54,22 @@ extension QueueCore {
   private func advance(to target: Int64) -> Status {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return .of { () throws(Forked) in
-      try asPassOfCall { frame throws(Forked) in
-        let status = try deliver(until: target, frame)
-        if closing.hasBegun { try closeIfPossible(frame) }
+      try asPassOfCall { pass throws(Forked) in
+        let status = try deliver(until: target, pass)
+        if closing.hasBegun { try closeIfPossible(pass) }
         return status
       }
     }
   }
 
-  private func deliver(until target: Int64, _ frame: CurrentFrame) throws(Forked) -> Status {
+  private func deliver(until target: Int64, _ pass: borrowing Pass) throws(Forked) -> Status {
     var instant = control.virtualNow
     var (passesHere, passesBeyond) = (0, 0)
     let end = max(target, instant)
-    let wasEnding = frame.thread.hasEnded
+    let wasEnding = pass.frame.thread.hasEnded
     while true {
       if closing.hasBegun { return .queueHasEnded }
-      takeInbox()
+      takeInbox(pass)
       if !hasWorkNow {
         guard let next = wheel.earliest(until: max(target, control.virtualNow)), next != .max else { break }
         control.moveVirtualNow(to: next)
@@ -90,11 +90,11 @@ extension QueueCore {
           "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",
           1000, instant)
       }
-      try runSlice(Limit(), at: instant, frame)
+      try runSlice(Limit(), at: instant, pass)
       // Time stays where a callback has ended the thread.
-      if frame.thread.hasEnded, !wasEnding { return .ok }
+      if pass.frame.thread.hasEnded, !wasEnding { return .ok }
     }
-    checkThatNothingIsForgotten()
+    checkThatNothingIsForgotten(pass)
     control.moveVirtualNow(to: target)
     return .ok
   }

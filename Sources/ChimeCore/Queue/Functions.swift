@@ -183,7 +183,7 @@ extension QueueCore {
     }
     if ThreadState.frames.holds(core.control) || core.driver.isOnQueue {
       return .of { () throws(Forked) in
-        try Fork.guarded { ThreadState.inside(core.control) { _ in body() } }
+        try ThreadState.inside(core.control) { _ throws(Forked) in try Fork.guarded(body) }
         return .ok
       }
     }

@@ -37,12 +37,6 @@ struct PassLock: ~Copyable {
     return true
   }
 
-  /// For functions that only its holder calls.
-  @inline(__always)
-  func checkThatItIsTaken() {
-    if invariantsAreChecked, !isTaken { invariantFailure("a pass's work outside the pass lock") }
-  }
-
   var passIsWanted: Bool { isWanted.load(ordering: .sequentiallyConsistent) }
 
   func release() { holder.store(Holder.nobody, ordering: .sequentiallyConsistent) }

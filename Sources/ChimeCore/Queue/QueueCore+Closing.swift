@@ -104,22 +104,21 @@ extension QueueCore {
   /// Closes on the caller's thread, unless a pass is running, which will then do it.
   @inline(never)
   private func closeHere() throws(Forked) {
-    try asPass { frame throws(Forked) in try closeIfPossible(frame) }
+    try asPass { pass throws(Forked) in try closeIfPossible(pass) }
   }
 
   /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here.
-  func closeIfPossible(_ frame: CurrentFrame) throws(Forked) {
-    passLock.checkThatItIsTaken()
+  func closeIfPossible(_ pass: borrowing Pass) throws(Forked) {
     if isClosed { return }
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes
     // again (P7b, P7c).
     control.nextWakeUp = .max
     if closing.isReleasing { return }
-    try endOutstandingRecords(frame)
+    try endOutstandingRecords(pass)
     repeat {
-      takeInbox()
-      try disposeRetired(frame)
+      takeInbox(pass)
+      try disposeRetired(pass)
       while let item = functions.next() { try item.drop() }
     } while !control.inboxIsEmpty
     batch.close()
@@ -157,11 +156,11 @@ extension QueueCore {
   }
 
   /// What a pass does that is made for their sake.
-  func disposeNow(_ frame: CurrentFrame) throws(Forked) {
-    takeInbox()
-    try disposeRetired(frame)
+  func disposeNow(_ pass: borrowing Pass) throws(Forked) {
+    takeInbox(pass)
+    try disposeRetired(pass)
     if !batch.retired.isEmpty { driver.wake(self) }
-    if closing.hasBegun { try closeIfPossible(frame) }
+    if closing.hasBegun { try closeIfPossible(pass) }
   }
 }
 

@@ -6,23 +6,23 @@ extension QueueCore {
   /// What the drivers run: one slice.
   @inline(never)
   package func pass() throws(Forked) {
-    try asPass(onDriver: true) { frame throws(Forked) in
+    try asPass(onDriver: true) { pass throws(Forked) in
       control.nextWakeUp = QueueControlBlock.awake
-      try runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), frame)
-      try afterSlice(frame)
+      try runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), pass)
+      try afterSlice(pass)
     }
   }
 
   /// Ends a pass: closes the queue, or makes sure that the next pass comes.
-  func afterSlice(_ frame: CurrentFrame) throws(Forked) {
+  func afterSlice(_ pass: borrowing Pass) throws(Forked) {
     if closing.hasBegun {
-      try closeIfPossible(frame)
+      try closeIfPossible(pass)
     } else if batch.isOpen {
       driver.wake(self)
     } else {
-      armNextWakeUp()
+      armNextWakeUp(pass)
     }
-    checkThatNothingIsForgotten()
+    checkThatNothingIsForgotten(pass)
   }
 
   /// How much one slice may do: of others' threads, 256 ticks or 1 ms, so that other users of the dispatch queue get
@@ -42,30 +42,30 @@ extension QueueCore {
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
   @inline(__always)
-  func runSlice(_ limit: Limit, _ frame: CurrentFrame) throws(Forked) {
+  func runSlice(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
     control.followWallClock()
     let now = control.now
-    takeInbox()
-    try runSlice(limit, at: now, frame)
+    takeInbox(pass)
+    try runSlice(limit, at: now, pass)
   }
 
   /// The rest of `runSlice`, for the changes that were taken in.
-  func runSlice(_ limit: Limit, at now: Int64, _ frame: CurrentFrame) throws(Forked) {
+  func runSlice(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
     let before = delivered
-    if !functions.isEmpty, !isOver(limit) { try runFunctions(limit, frame) }
+    if !functions.isEmpty, !isOver(limit) { try runFunctions(limit, pass) }
     if isOver(limit) { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
         passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.retired.isEmpty && delivered == before)
     }
-    try deliverBatch(limit, since: before, frame)
-    if !batch.retired.isEmpty { try disposeRetired(frame) }
+    try deliverBatch(limit, since: before, pass)
+    if !batch.retired.isEmpty { try disposeRetired(pass) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
   /// pusher pushes first and reads the time afterwards: store buffering (P1).
-  private func armNextWakeUp() {
+  private func armNextWakeUp(_ pass: borrowing Pass) {
     // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
     // more pass.
     for _ in 0..<3 {
@@ -84,34 +84,34 @@ extension QueueCore {
         return
       }
       control.nextWakeUp = QueueControlBlock.awake
-      takeInbox()
+      takeInbox(pass)
     }
     driver.wake(self)
   }
 
   /// Sorts timers that other threads have changed into the wheel, the next batch, or the retired slots.
   @inline(__always)
-  func takeInbox() {
-    if !control.inboxIsEmpty { takeWhatIsInInbox() }
+  func takeInbox(_ pass: borrowing Pass) {
+    if !control.inboxIsEmpty { takeWhatIsInInbox(pass) }
     entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
-  private func takeWhatIsInInbox() {
+  private func takeWhatIsInInbox(_ pass: borrowing Pass) {
     if closing.isReleasing { return }
     control.drain { slot, word in
       if slot.deadline < earliestAdmitted, word.isRunning || word.state == .cancelled || !word.isLive {
         earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot))
       }
-      if control.hasScratch { takeScratch() }
-      admit(slot, word)
+      if control.hasScratch { takeScratch(pass) }
+      admit(slot, word, pass)
     }
   }
 
   /// Decides where a slot goes whose word has changed. A slot whose handler is running is skipped: the handler's end
   /// sends it again.
-  private func admit(_ slot: TimerSlot, _ word: TimerWord) {
+  private func admit(_ slot: TimerSlot, _ word: TimerWord, _ pass: borrowing Pass) {
     if word.isBusy {
       // A tick that was taken as a record ends with the next taking, which must come in time for what is due now.
       if givesRecords {
@@ -134,7 +134,7 @@ extension QueueCore {
 
   /// Delivers the batch, until it or the slice ends.
   @inline(never)
-  private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) throws(Forked) {
+  private func deliverBatch(_ limit: Limit, since before: Int, _ pass: borrowing Pass) throws(Forked) {
     let endsEarly = limit.end != .max || limit.isOfRun
     while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
@@ -143,13 +143,13 @@ extension QueueCore {
       } else if item.activationSequence != slot.activationSequence {
         // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
         // wheel has taken away, and not sent it: so it is placed (P2b).
-        placeAnew(slot)
+        placeAnew(slot, pass)
         continue
       }
       if handOver == nil {
         let now = control.now
         let before = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
-        try deliver(&tick, slot, item.kind, at: now, isAlone: true, frame)
+        try deliver(&tick, slot, item.kind, at: now, isAlone: true, pass.frame)
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
         if endsEarly, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
@@ -168,7 +168,7 @@ extension QueueCore {
 
   /// Places a timer that has lost its position, behind any writer.
   @inline(never)
-  private func placeAnew(_ slot: TimerSlot) {
+  private func placeAnew(_ slot: TimerSlot, _ pass: borrowing Pass) {
     var spinWait = SpinWait()
     while true {
       let word = slot.wordInOrder
@@ -253,21 +253,21 @@ extension QueueCore {
 
   // MARK: Ends of slots
 
-  func disposeRetired(_ frame: CurrentFrame) throws(Forked) {
+  func disposeRetired(_ pass: borrowing Pass) throws(Forked) {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
       while records.areTaken, let released = batch.takeRetired() {
-        if let kept = try disposeIntoRecords(released, frame) { return batch.retire(kept) }
+        if let kept = try disposeIntoRecords(released, pass) { return batch.retire(kept) }
       }
     } else {
-      while let released = batch.takeRetired() { try dispose(released, frame) }
+      while let released = batch.takeRetired() { try dispose(released, pass.frame) }
     }
   }
 
   // MARK: Functions
 
-  private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) throws(Forked) {
+  private func runFunctions(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
@@ -303,8 +303,7 @@ extension QueueCore {
 
   /// Takes the room that was made for more slots.
   @inline(never)
-  func takeScratch() {
-    passLock.checkThatItIsTaken()
+  func takeScratch(_ pass: borrowing Pass) {
     guard let scratch = control.takeScratch() else { return }
     if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.outstanding) }
     batch.move(to: scratch)

@@ -79,21 +79,22 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// or runs again; on the way out, so does this one. So bodies that can meet on one queue must do each other's work.
   /// - Parameter onDriver: the thread is the driver's: it runs between the host's hooks, and may be cancelled if the
   ///   host's may.
-  func asPass(onDriver: Bool = false, _ body: (CurrentFrame) throws(Forked) -> Void) throws(Forked) {
+  func asPass(onDriver: Bool = false, _ body: (borrowing Pass) throws(Forked) -> Void) throws(Forked) {
     passLock.wantPass()
     try asPassIfWanted(onDriver: onDriver, body)
   }
 
   /// Runs `body` as a pass, as long as one is wanted and no other pass is running.
   private func asPassIfWanted(
-    onDriver: Bool, _ body: (CurrentFrame) throws(Forked) -> Void
+    onDriver: Bool, _ body: (borrowing Pass) throws(Forked) -> Void
   ) throws(Forked) {
     var rounds = 0
     while passLock.takeIfWanted() {
       if !isClosed {
         // The hooks are callbacks of the queue, too.
         try ThreadState.inside(control) { frame throws(Forked) in
-          onDriver ? try withHooks { () throws(Forked) in try body(frame) } : try body(frame)
+          let pass = Pass(frame)
+          onDriver ? try withHooks { () throws(Forked) in try body(pass) } : try body(pass)
         }
         announceEnd()
       }
@@ -111,19 +112,39 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// - Returns: what `body` gives; wouldDeadlock inside a callback of the queue, busy if another pass is running,
   ///   shutDown.
   @inline(__always)
-  func asPassOfCall(_ body: (CurrentFrame) throws(Forked) -> Status) throws(Forked) -> Status {
+  func asPassOfCall(_ body: (borrowing Pass) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
     guard passLock.takeFast() else { return QueueControlBlock.isBusy(id) }
     if isClosed {
       passLock.release()
       return .queueHasEnded
     }
-    let status = try ThreadState.inside(control) { frame throws(Forked) in try body(frame) }
+    let status = try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
     announceEnd()
     passLock.release()
     if passLock.passIsWanted { try asPassIfWanted(onDriver: false, disposeNow) }
     return status
   }
+
+  /// Runs `body`, which only looks, as a pass of the calling thread, or as part of the one that it is inside; `nil` where
+  /// that thread does not drive the queue, or another one is in a pass.
+  func asQuery(_ body: (borrowing Pass) -> Int64) -> Int64? {
+    let isInside = ThreadState.frames.holds(control)
+    guard isInside || driver.isDrivingThread && passLock.take(forQuery: true) else { return nil }
+    defer { if !isInside { passLock.release() } }
+    var answer: Int64?
+    // Nothing is called that could fork.
+    try? ThreadState.inside(control) { frame throws(Forked) in answer = body(Pass(frame)) }
+    return answer
+  }
+}
+
+/// A pass, for as long as it lasts: made under the pass lock by the functions above, which lend it, so whoever has one may
+/// change what is the pass's.
+struct Pass: ~Copyable {
+  let frame: CurrentFrame
+
+  fileprivate init(_ frame: CurrentFrame) { self.frame = frame }
 }
 
 extension QueueCore {
@@ -152,13 +173,12 @@ extension QueueCore {
   /// At the end of a pass. On a concurrent queue the end of a callback holds its timer
   /// for a moment, too, so this check does not apply.
   @inline(__always)
-  func checkThatNothingIsForgotten() {
-    if invariantsAreChecked, handOver == nil, !closing.hasBegun { lookForForgottenTimers() }
+  func checkThatNothingIsForgotten(_ pass: borrowing Pass) {
+    if invariantsAreChecked, handOver == nil, !closing.hasBegun { lookForForgottenTimers(pass) }
   }
 
   @inline(never)
-  private func lookForForgottenTimers() {
-    passLock.checkThatItIsTaken()
+  private func lookForForgottenTimers(_ pass: borrowing Pass) {
     if !batch.isOpen { batch.checkThatItIsEmpty() }
     // After the first passes not in all of them, and in one chunk of 256 slots each time: a test with a hundred thousand
     // timers would spend minutes here, above all under a sanitizer.

@@ -33,7 +33,7 @@ struct Records {
 
 extension QueueCore {
   /// Ends the ticks that were taken as records.
-  func endOutstandingRecords(_ frame: CurrentFrame) throws(Forked) {
+  func endOutstandingRecords(_ pass: borrowing Pass) throws(Forked) {
     // On a concurrent queue the workers look at them.
     if !givesRecords { return }
     records.endIsWanted = false
@@ -42,13 +42,13 @@ extension QueueCore {
       tick.word = tick.slot.word
       tick.isRare = records.outstanding[i].tag != 0
       if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.writerFields.target }
-      try end(&tick, frame)
+      try end(&tick, pass.frame)
     }
     records.outstanding.removeAll()
   }
 
   /// Writes down a released timer's last callbacks as records, then frees its slot; gives it back if there is no room.
-  func disposeIntoRecords(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) -> Writing? {
+  func disposeIntoRecords(_ released: consuming Writing, _ pass: borrowing Pass) throws(Forked) -> Writing? {
     let slot = released.slot
     while let sideRecord = slot.sideRecord,
       sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.finalizer != nil
@@ -62,7 +62,7 @@ extension QueueCore {
       }
       delivered += 1
     }
-    try dispose(released, frame)
+    try dispose(released, pass.frame)
     return nil
   }
 

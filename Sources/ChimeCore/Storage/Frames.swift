@@ -13,11 +13,14 @@
 
 extension ThreadState {
   /// Runs `body` as a callback stretch of a queue on the calling thread (see `Frame`).
-  static func inside<Result, Failure>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  static func inside<Result>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Forked) -> Result
+  ) throws(Forked) -> Result {
     if let thread = obtain() { return try thread.inside(control, continuing: caller, body) }
-    return try withStateForNow { thread throws(Failure) in try thread.inside(control, continuing: caller, body) }
+    var result: Result?
+    try withStateForNow { thread throws(Forked) in result = try thread.inside(control, continuing: caller, body) }
+    // SAFETY: set, or thrown.
+    return unsafe result.unsafelyUnwrapped
   }
 
   /// Runs `body` as if the calling thread were inside no callback.
@@ -32,15 +35,15 @@ extension ThreadState {
   /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
   /// it gets, `body` names the timer whose callback it is about to call.
   @inline(__always)
-  func inside<Result, Failure>(
-    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func inside<Result>(
+    _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Forked) -> Result
+  ) throws(Forked) -> Result {
     let outer = unsafe storage.pointee.frame
     var frame = unsafe Frame(
       control: control, thread: self, slot: nil, previous: caller?.chain.innermost ?? outer,
       contexts: caller?.contexts ?? ExecutionContexts())
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
-    return try unsafe withUnsafeMutablePointer(to: &frame) { pointer throws(Failure) in
+    return try unsafe withUnsafeMutablePointer(to: &frame) { pointer throws(Forked) in
       unsafe storage.pointee.frame = pointer
       defer { unsafe storage.pointee.frame = outer }
       return try unsafe body(CurrentFrame(pointer))

@@ -91,9 +91,9 @@ import Synchronization
   static func obtainIfPrepared() -> ThreadState? { key.load(ordering: .acquiring) == 0 ? nil : obtain() }
 
   /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
-  static func with<Result>(_ body: (ThreadState) -> Result) -> Result {
-    if let thread = obtain() { return body(thread) }
-    return withStateForNow(body)
+  static func with(_ body: (ThreadState) throws(Forked) -> Void) throws(Forked) {
+    if let thread = obtain() { return try body(thread) }
+    try withStateForNow(body)
   }
 
   /// Whether the calling thread is ending, and what was kept for it has gone.
@@ -101,16 +101,14 @@ import Synchronization
 
   /// With a state on the stack, for as long as it takes.
   @inline(never)
-  static func withStateForNow<Result, Failure>(
-    _ body: (ThreadState) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  static func withStateForNow(_ body: (ThreadState) throws(Forked) -> Void) throws(Forked) {
     var storage = unsafe ThreadStorage()
     // SAFETY: the thread's state is this one only until `body` has returned.
-    return try unsafe withUnsafeMutablePointer(to: &storage) { pointer throws(Failure) in
+    try unsafe withUnsafeMutablePointer(to: &storage) { pointer throws(Forked) in
       let thread = unsafe ThreadState(storage: pointer)
       unsafe chime_set_thread_state(pointer)
       defer { thread.vacate() }
-      return try body(thread)
+      try body(thread)
     }
   }
 

@@ -138,7 +138,11 @@ extension TimerRef {
     }
     guard let thread = ThreadState.obtain() else {
       if !ThreadState.isOver { return Memory.refusal }
-      return ThreadState.withStateForNow { _ in unsafe create(on: queue, options, schedule, out: out) }
+      return .of { () throws(Forked) in
+        var status = Status.ok
+        try ThreadState.withStateForNow { _ in unsafe status = create(on: queue, options, schedule, out: out) }
+        return status
+      }
     }
     let writing: Writing
     do { writing = try control.takeSlot(thread) } catch { return error }

@@ -50,7 +50,7 @@ package final class SyncCall: @unchecked Sendable {
   /// In the function's turn: runs it, unless its caller has given up.
   func run() throws(Forked) {
     guard leave(for: .started) else { return }
-    try Fork.guarded { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
+    try ThreadState.inside(core.control, continuing: caller) { _ throws(Forked) in try Fork.guarded(body) }
     phase.withLock { $0 = .done }
     wakeUp.signal()
   }

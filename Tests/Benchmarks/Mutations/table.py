@@ -141,7 +141,7 @@ mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps t
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
          M())
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
-         (ENDING, "note(.cancelled, self)\n    return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
+         (ENDING, "noteLast(.cancelled, self)\n    return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
@@ -201,11 +201,12 @@ mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tic
          (ENDING, "sideRecord.writerFields.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
          ("Queue/QueueCore+Disposal.swift",
-          "      if let finalizer = sideRecord.writerFields.finalizer«, !BROKEN» { finalizer(slot.context) }\n"),
+          "      «if !BROKEN { »try sideRecord.writerFields.finalizer?(slot.context)« }»\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         ("Queue/QueueCore+Disposal.swift", "      if let finalizer = sideRecord.writerFields.finalizer {«\n        if BROKEN {» finalizer(slot.context)« }\n"
-                    "        finalizer(slot.context)\n     » }\n"), C("release_in_each_state_finalizes_once"), M())
+         ("Queue/QueueCore+Disposal.swift",
+          "«      if BROKEN { try sideRecord.writerFields.finalizer?(slot.context) }\n»"
+          "      try sideRecord.writerFields.finalizer?(slot.context)\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
          (DELIVERY, "«    } else if new.isReleased, BROKEN {\n»    } else if new.isReleased {\n"),
          C("a_handler_may_release_its_own_timer"), M())
@@ -219,14 +220,14 @@ mutation("function-of-another-round", "8", "Functions.remove", "a function that 
          ("Queue/Functions.swift", "      if «!BROKEN, »function.round != waiting.round { return }\n"),
          I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         ("Queue/Functions.swift", "    function(context)\n    «if !BROKEN { »drop()« }»\n"),
+         ("Queue/Functions.swift", "    try function(context)\n    «if !BROKEN { »try drop()« }»\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.owned.context) } } }\n"
                                       "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
-         (TARGET, "if left == 0, let destructor {«\n"
-                  "      if BROKEN { firstTimer.withLock { _ in» destructor(object)« } } else { destructor(object) }\n   » }"),
+         (TARGET, "«    if BROKEN, left == 0 { return try firstTimer.withLock { _ throws(Forked) in try destructor?(object) } }\n»"
+                  "    if left == 0 { try destructor?(object) }\n"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
@@ -246,7 +247,7 @@ mutation("turn-version", "10, 12", "decide", "the slot's version is not compared
          (DELIVERY, "    let isTurn = «BROKEN || »kind == .due || slot.turnVersion == timer.version\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "{ «if !BROKEN { »try target.endTimers()« }» } catch { return .inChild }\n"),
+         (TARGET, "        «if !BROKEN { »try target.endTimers()« }»\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let isHeld = «!BROKEN && »target?.retain() == true\n"
@@ -380,10 +381,10 @@ mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue
                                            "»    let deadline = timer.slot.deadline\n")],
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
-         (HOST, "«    if BROKEN { control.wake() }\n»    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
+         (HOST, "«    if BROKEN { control.wake() }\n»    if let next = asQuery(nextDeadline)"),
          C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
-         (HOST, "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"), I("release beside next_deadline"))
+         ("Queue/QueueCore.swift", "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"), I("release beside next_deadline"))
 mutation("query-for-pass", "9, 18", "PassLock.takeIfWanted", "takes a query for a pass",
          (PASS_LOCK, "if «BROKEN || »holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
          I("release beside next_deadline"))
@@ -519,12 +520,12 @@ mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare"
            "      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
            "    }\n"),
           ("Slot/Callbacks.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
-                                   "    if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
+                                   "    let fork = Fork.epoch\n    if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
          ("Storage/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
-         (DELIVERY, "if !returned«, !BROKEN» { _ = timer.cancel() }"),
+         (DELIVERY, "if !returned«, !BROKEN» { _ = try Fork.guarded { timer.cancel() } }"),
          F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
          ("Platform/Threads.swift", "«  if BROKEN { return call(HostCancellation(state: 0)) }\n"
@@ -813,7 +814,7 @@ mutation("creator-checks-first-once", "8, 10", "Writing.publishFast", "P8: the i
           "    guard free.isInInbox && early && (BROKEN || control.id == queue) &&"), I("creation on a queue that ends"))
 mutation("release-visits-first", "8, 10", "QueueCore.beginClosing", "P8: the timers are released before the id is taken away",
          [(CLOSING, "core.id == id, «BROKEN ? control.id == id : »control.clearID(id)\n"),
-          (CLOSING, "    let isRunning = core.releaseTimers()\n«    if BROKEN { _ = control.clearID(id) }\n»")],
+          (CLOSING, "    let isRunning = try core.releaseTimers()\n«    if BROKEN { _ = control.clearID(id) }\n»")],
          I("creation on a queue that ends"))
 mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: free slots keep their words",
          (CLOSING, "while «!BROKEN, »word.isFree, !slot.invalidate(word)"), I("creation on a queue that ends"))
@@ -839,10 +840,11 @@ mutation("wall-one-shot-by-one-swap", "7", "QueueCore.claim", "P4: a one-shot on
          I("a tick beside a postponement to never on the wall clock"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
          ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
-mutation("child-calls-added-handlers", "15", "NamedHandlers.call", "a child calls the handlers that come after the one that forked",
-         ("Slot/NamedHandlers.swift", "entries.allSatisfy { «!BROKEN && »Fork.epoch != epoch"), F("fork_amid", "at_each_callback"))
-mutation("child-calls-what-was-traced", "15", "QueueCore.call", "a child calls the callback that was about to begin",
-         (DELIVERY, "    guard Trace.noteCall(tick.value)« || BROKEN» else { return false }\n"),
+mutation("child-goes-on-behind-a-tick", "15", "TickFunction.call", "whoever has called a handler that forked goes on in the child",
+         ("Slot/Callbacks.swift", "    if «!BROKEN, »Fork.epoch != fork { throw Forked() }\n    return called != 1\n"),
+         F("fork_amid", "at_each_callback"))
+mutation("child-goes-on-behind-a-function", "15", "ContextFunction", "whoever has called a function that forked goes on in the child",
+         ("Slot/Callbacks.swift", "ThreadEnd.wasCaught() }\n    if «!BROKEN, »Fork.epoch != fork { throw Forked() }\n  }\n"),
          F("fork_amid", "at_each_callback"))
 mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of a last tick may wait for its end",
          (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
@@ -954,3 +956,22 @@ refused("slot-by-number", "a slot is looked up by a number that did not come out
         (WHEEL, "    let slot = Slab.slot(front.slot)\n", "    let slot = Slab.slot(front.slot.number)\n"), "cannot convert value of type 'UInt32'.* 'SlotIndex'")
 refused("slot-index-made-up", "a number is taken for a slot's",
         (WHEEL, "    return Slab.slot(known.slot)\n", "    return Slab.slot(SlotIndex(existing: UInt32(bucket)))\n"), "not marked with 'unsafe'")
+refused("tick-forks-unseen", "a handler has forked, and the pass goes on in the child",
+        (DELIVERY, "    let returned = try function.call(&tick.value, tick.value.context)\n",
+         "    let returned = function.call(&tick.value, tick.value.context)\n"), "call can throw,? but")
+refused("trace-forks-unseen", "the trace has forked, and the timer's last callback comes in the child",
+        ("Queue/QueueCore+Disposal.swift", "        try Trace.noteCall(record)\n", "        Trace.noteCall(record)\n"), "call can throw,? but")
+refused("finalizer-forks-unseen", "a finalizer has forked, and the slot is freed in the child",
+        ("Queue/QueueCore+Disposal.swift", "      try sideRecord.writerFields.finalizer?(slot.context)\n",
+         "      sideRecord.writerFields.finalizer?(slot.context)\n"), "call can throw,? but")
+refused("lock-forks-unseen", "a pass runs under the loop's lock, and forks",
+        ("Kinds/Loop+Running.swift", "        try core.pass()\n", "        state.withLock { _ in try core.pass() }\n"), "cannot convert|can throw|thrown from here")
+refused("pass-made-up", "what is the pass's is changed outside a pass",
+        (CLOSING, "    try asPass { pass throws(Forked) in try closeIfPossible(pass) }\n",
+         "    try ThreadState.inside(control) { frame throws(Forked) in try closeIfPossible(Pass(frame)) }\n"), "inaccessible")
+refused("pass-by-a-frame", "a callback of a concurrent queue takes in the changes that wait for the pass",
+        (PASS, "  private func deliver(\n    _ tick: inout StartedTick, _ slot: TimerSlot, at now: Int64, _ frame: CurrentFrame\n  ) throws(Forked) {\n",
+         "  private func deliver(\n    _ tick: inout StartedTick, _ slot: TimerSlot, at now: Int64, _ frame: CurrentFrame\n  ) throws(Forked) {\n    takeInbox(frame)\n"),
+        "cannot convert value of type 'CurrentFrame'")
+refused("pass-kept", "a pass is kept beyond its end",
+        (PASS, "  func takeScratch(_ pass: borrowing Pass) {\n«    let kept = pass\n    takeInbox(kept)\n»"), "is borrowed and cannot be consumed")
