@@ -203,25 +203,33 @@ static void wait_alone(const chime_tick *tick, void *context) {
   }
   if (kind_of_wait == 1) EXPECT_OK(chime_queue_shutdown(awaited, CHIME_FOREVER));
   if (kind_of_wait == 2) EXPECT_OK(chime_timer_release_and_wait(waited_for, CHIME_FOREVER));
+  if (kind_of_wait == 3) {
+    EXPECT_OK(chime_queue_async(awaited, count_call, &ran, count_call));
+    EXPECT_OK(chime_queue_shutdown(awaited, CHIME_FOREVER));
+    EXPECT(load(&ran) >= 1);
+  }
   add(context, 1);
 }
 
-/* One thread is granted, and its handler waits: for a function, for the end of a queue, for a timer. */
-CASES(the_only_thread_waits, argument, 0, 2) {
+/* One thread is granted, and its handler waits: for a function, for the end of a queue, for a timer, for the end of a queue
+   with a function; the queue is serial, or concurrent. */
+CASES(the_only_thread_waits, argument, 0, 7) {
   static int finalized;
+  const int is_concurrent = argument / 4;
   chime_queue_t queue;
-  kind_of_wait = argument;
+  kind_of_wait = argument % 4;
+  if (is_concurrent && kind_of_wait == 0) fault_skip("a concurrent queue takes no sync");
   store(&to_grant, 1);
   store(&to_refuse, -1);
-  REQUIRE_OK(place_make(SERIAL, NULL, &awaited));
+  REQUIRE_OK(place_make(is_concurrent ? CONCURRENT : SERIAL, NULL, &awaited));
   REQUIRE_OK(place_make(SERIAL, NULL, &queue));
   EXPECT_OK(chime_timer_after(awaited, CHIME_HOUR, ignore_tick, &finalized, count_call, &waited_for));
   EXPECT_OK(chime_timer_after(queue, 0, wait_alone, &answered, NULL, NULL));
   EXPECT(await(&answered, 1));
-  if (argument == 0) EXPECT_EQ(load(&ran_before), 1);
-  if (argument == 0) EXPECT_EQ(load(&ran), 1);
+  if (kind_of_wait == 0) EXPECT_EQ(load(&ran_before), 1);
+  if (kind_of_wait == 0) EXPECT_EQ(load(&ran), 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  if (argument != 1) EXPECT_OK(chime_queue_shutdown(awaited, PATIENCE));
+  if (kind_of_wait % 2 == 0) EXPECT_OK(chime_queue_shutdown(awaited, PATIENCE));
   EXPECT_EQ(load(&finalized), 1);
 }
 

@@ -46,12 +46,9 @@ final class PoolDriver: QueueDriver {
     }
   }
 
-  func runStarvingTurn() throws(Forked) -> Bool {
-    guard let (body, wants) = item.takeStarvingTurn() else { return false }
-    // The callbacks that the thread is inside wait for this queue: its own are not inside them.
-    try ThreadState.outsideCallbacks { () throws(Forked) in try body(wants) }
-    withoutCancellation { item.endTurn() }
-    return true
+  func runStarvingTurn(_ core: QueueCore) throws(Forked) -> Bool {
+    if try item.runStarvingTurn() { return true }
+    return try core.handOver?.runStarvingTurn() ?? false
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {

@@ -112,6 +112,13 @@ package protocol Worker: AnyObject, Sendable {
   func run()
   /// It is not asked for any more; releases the closure, now or when that returns.
   func close()
+  /// Runs it on the calling thread, which waits for what it does, where it was asked for and no thread may ever do it; false
+  /// if it did not.
+  func runStarvingTurn() throws(Forked) -> Bool
+}
+
+extension Worker {
+  package func runStarvingTurn() throws(Forked) -> Bool { false }
 }
 
 /// A quality-of-service class, by libdispatch's number, and a priority within it.

@@ -71,8 +71,16 @@ final class PoolItem: Worker, @unchecked Sendable {
     }
   }
 
-  /// Takes a turn that waits for a thread of the pool which there may never be; `nil` if it does not.
-  func takeStarvingTurn() -> (Body, Wants)? {
+  /// Runs a turn that waits for a thread of the pool which there may never be; false if it does not.
+  func runStarvingTurn() throws(Forked) -> Bool {
+    guard let (body, wants) = takeStarvingTurn() else { return false }
+    // The callbacks that the thread is inside wait for this item: its own are not inside them.
+    try ThreadState.outsideCallbacks { () throws(Forked) in try body(wants) }
+    withoutCancellation { endTurn() }
+    return true
+  }
+
+  private func takeStarvingTurn() -> (Body, Wants)? {
     Pool.state.withBusyLock { state in
       guard self.state == .ready, state.isStarving, let body else { return nil }
       let wants = wants

@@ -75,6 +75,12 @@ final class HandOver: @unchecked Sendable {
     }
   }
 
+  /// See `QueueDriver`.
+  func runStarvingTurn() throws(Forked) -> Bool {
+    for worker in state.withLock({ $0.workers }) { if try worker.runStarvingTurn() { return true } }
+    return false
+  }
+
   func add(_ slot: TimerSlot) { add { $0.append(slot.index) } }
   func add(_ function: QueuedFunction) { add { $0.functions.append(function) } }
   func add(_ slots: PassList<SlotIndex>) {

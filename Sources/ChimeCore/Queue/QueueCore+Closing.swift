@@ -143,8 +143,14 @@ extension QueueCore {
   }
 
   /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.
+  @inline(__always)
   func announceEnd() {
-    if isClosed, closing.finish() { WaitRegistry.queueEnded(self) }
+    if isClosed { announceEndNow() }
+  }
+
+  @inline(never)
+  private func announceEndNow() {
+    if closing.finish() { WaitRegistry.queueEnded(self) }
   }
 }
 

@@ -36,9 +36,9 @@ package protocol QueueDriver: AnyObject, Sendable {
   /// Runs a function in mutual exclusion with the passes, on the calling thread where that is faster than to wait for a
   /// pass. Waits for a handler.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
-  /// Gives the queue its turn on the calling thread, which waits for it, where no thread may ever do so; false if it did
-  /// not.
-  func runStarvingTurn() throws(Forked) -> Bool
+  /// Gives the queue, or a worker of a concurrent one, its turn on the calling thread, which waits for it, where no thread
+  /// may ever do so; false if it did not.
+  func runStarvingTurn(_ core: QueueCore) throws(Forked) -> Bool
 
   // MARK: The passes come only if somebody runs the queue
 
@@ -63,7 +63,7 @@ extension QueueDriver {
   package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body)
   }
-  package func runStarvingTurn() throws(Forked) -> Bool { false }
+  package func runStarvingTurn(_ core: QueueCore) throws(Forked) -> Bool { false }
   package var takesSync: Bool { true }
   package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }

@@ -33,7 +33,7 @@ package final class SyncCall: @unchecked Sendable {
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !isOver {
       // The pool may have no thread for the queue: then this one gives it its turn.
-      if try core.driver.runStarvingTurn() || wakeUp.sleep(until: end) { continue }
+      if try core.driver.runStarvingTurn(core) || wakeUp.sleep(until: end) { continue }
       if drop() {
         core.functions.remove(function)
         return .timedOut

@@ -82,7 +82,7 @@ enum WaitRegistry: ProcessState {
       while !subject.isOver {
         if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
         // Nobody else may ever run it.
-        if try subject.core?.driver.runStarvingTurn() == true { continue }
+        if let core = subject.core, try core.driver.runStarvingTurn(core) { continue }
         guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
       }
       return .ok
