@@ -18,7 +18,6 @@ package enum Clock: Sendable {
   /// Nanoseconds since the clock's zero.
   package var now: Int64 { Clock.time(of: id) }
 
-  @inline(__always)
   static func time(of id: Int32) -> Int64 { chime_clock_now(id) }
 
   /// Sleeps until a point on the clock, even if it is stepped in the meantime. Waits for time.

@@ -11,14 +11,12 @@ import Synchronization
 package enum Fork {
   /// 0 in a child that has not been reinitialised. It changes with a fork, in the child, and with the child's
   /// `reinitialize`, and is never the same again (P9).
-  @inline(__always)
   static var epoch: UInt32 { chime_fork_mark() }
 
   /// The epoch that `reinitialize` begins.
   static var nextEpoch: UInt32 { chime_next_mark() }
 
   /// Whether this is a child that has not been reinitialised.
-  @inline(__always)
   package static var isChild: Bool { epoch == 0 }
 
   /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.

@@ -82,7 +82,6 @@ internal import CPlatform
     unsafe changed.deallocate()
   }
 
-  @inline(__always)
   borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result { state.withLock(body) }
 
   /// Changes the value, and makes the waiting thread, if there is one, look at it again.

@@ -77,7 +77,6 @@ package enum ThreadNumber {
 
 /// Runs a call as no cancellation point: a thread that is to be cancelled ends at the host's next one, not inside,
 /// where nothing would undo what has begun.
-@inline(__always)
 package func withoutCancellation<Result>(_ call: () -> Result) -> Result { withoutCancellation { _ in call() } }
 
 /// Runs a call as no cancellation point, except inside the host's functions that it calls: these can be cancelled as

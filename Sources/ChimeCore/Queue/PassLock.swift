@@ -22,7 +22,6 @@ struct PassLock: ~Copyable {
 
   /// Takes the lock for a call that would otherwise answer BUSY. It has some patience: another thread may be inside only
   /// for an instant, to end a timer.
-  @inline(__always)
   func takeFast() -> Bool { take() || takeSlow() }
 
   @inline(never)

@@ -418,7 +418,6 @@ extension QueueCore {
   /// That of the deadline, if it followed the wall clock.
   var wallOffset: Int64?
 
-  @inline(__always)
   init(_ slot: TimerSlot) { self.slot = slot }
 
   /// Ends the writing with the tick's word.

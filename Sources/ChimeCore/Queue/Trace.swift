@@ -14,7 +14,7 @@ package enum Trace: ProcessState {
 
   /// A hint; the function lies behind the lock (P16).
   private static let flag = Atomic<Bool>(false)
-  @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
+  static var isOn: Bool { flag.load(ordering: .relaxed) }
   private struct Target {
     var function: TickFunction?
     var context = Context.none
@@ -66,11 +66,9 @@ package enum Trace: ProcessState {
   }
 
   /// Something has happened to a timer. Generation and deadline are read now.
-  @inline(__always)
   static func note(_ event: Event, _ timer: TimerRef) throws(Forked) { if isOn { try report(event, timer) } }
 
   /// The same as the last thing that a call of the host's does, which returns from here, in a child as well.
-  @inline(__always)
   static func noteLast(_ event: Event, _ timer: TimerRef) { if isOn { try? report(event, timer) } }
 
   /// A timer was made, and activated if it was.
@@ -82,7 +80,6 @@ package enum Trace: ProcessState {
   }
 
   /// A callback is about to be called.
-  @inline(__always)
   static func noteCall(_ tick: CoreTick) throws(Forked) { if isOn { try report(tick) } }
 
   @inline(never)

@@ -4,12 +4,10 @@ import Synchronization
 /// or AND of flags. Those that can fail take the word that the caller has read and decided on,
 /// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
 extension TimerSlot {
-  @inline(__always)
   var word: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .acquiring)) }
 
   /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
   /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8).
-  @inline(__always)
   var wordInOrder: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
@@ -41,18 +39,15 @@ extension TimerSlot {
   func invalidate(_ free: TimerWord) -> Bool { swap(free, for: free.withNextGeneration) }
 
   /// Cancels a timer that runs or is suspended and has no side record.
-  @inline(__always)
   func cancel(_ word: TimerWord) -> Bool { swap(word, for: word.cancelled) }
 
   /// Moves the deadline of a running timer: `moved` is the word with another postponement. Succeeds only if the
   /// deadline read beside `word` belonged to it.
-  @inline(__always)
   func postpone(_ word: TimerWord, _ moved: TimerWord) -> Bool { swap(word, for: moved) }
 
   // MARK: A callback
 
   /// Claims the timer for a callback (P4).
-  @inline(__always)
   func claim(_ word: TimerWord, _ busy: TimerWord) -> Bool { swap(word, for: busy) }
 
   /// Ends a callback: the timer is no longer busy. Gives the word, and the one that it took the place of. A timer that has

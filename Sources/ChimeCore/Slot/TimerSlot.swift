@@ -15,32 +15,23 @@ import Synchronization
 
   // MARK: Hints, proved by a swap of the word
 
-  @inline(__always)
   var deadline: Int64 { unsafe cell.pointee.deadline.load(ordering: .relaxed) }
 
   /// When the timer is due, if it is running with that word.
-  @inline(__always)
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
 
-  @inline(__always)
   var version: UInt32 { versionAndFlags & Handle.versionMask }
 
-  @inline(__always)
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
-  @inline(__always)
   var versionAndFlags: UInt32 { unsafe cell.pointee.versionAndFlags.load(ordering: .relaxed) }
 
-  @inline(__always)
   var leeway: CompactDuration { unsafe CompactDuration(bits: cell.pointee.leeway.load(ordering: .relaxed)) }
 
-  @inline(__always)
   var activationSequence: UInt32 { unsafe cell.pointee.activationSequence.load(ordering: .relaxed) }
 
-  @inline(__always)
   var period: Int64 { unsafe cell.pointee.period.load(ordering: .relaxed) }
 
-  @inline(__always)
   var sequence: UInt32 { unsafe cell.pointee.sequence.load(ordering: .relaxed) }
 
   /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
@@ -56,25 +47,20 @@ import Synchronization
     return id >> Handle.indexBits == version | Handle.Kind.timer.rawValue << Handle.versionBits
   }
 
-  @inline(__always)
   var hasSideRecord: Bool { versionAndFlags & CellFlags.hasSideRecord.rawValue != 0 }
 
   // MARK: The writer's
 
-  @inline(__always)
   var handler: TickFunction? { unsafe cell.pointee.handler }
 
-  @inline(__always)
   var context: Context { unsafe cell.pointee.context }
 
   /// The context, if it is a reference to an object: whoever has freed the slot releases that, after the slot was given
   /// back. So Swift's timers need no finalizer, and no side record for one. The release runs code of the host's, which may
   /// wait for the queue to end.
-  @inline(__always)
   var ownedContext: Context? { flags.contains(.ownsContext) ? context : nil }
 
   /// The side record, if there is one.
-  @inline(__always)
   var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }
 
   var sideRecordMemory: SideRecordRef? {

@@ -25,7 +25,6 @@
 struct TimerWord: Equatable {
   var bits: UInt64
 
-  @inline(__always)
   init(_ bits: UInt64) { self.bits = bits }
 
   static var busyBit: UInt64 { 1 << 3 }
@@ -44,11 +43,11 @@ struct TimerWord: Equatable {
   static var freeCode: UInt64 { 0 }
   static var releasedCode: UInt64 { 6 }
 
-  @inline(__always) var code: UInt64 { bits & 7 }
+  var code: UInt64 { bits & 7 }
   @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
-  @inline(__always) var isReleased: Bool { code == TimerWord.releasedCode }
+  var isReleased: Bool { code == TimerWord.releasedCode }
   @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
-  @inline(__always) var isFinished: Bool { code == TimerWord.code(of: .finished) }
+  var isFinished: Bool { code == TimerWord.code(of: .finished) }
   /// A running timer without a writer and without a running callback.
   @inline(__always)
   var isRunningAlone: Bool {
@@ -60,46 +59,41 @@ struct TimerWord: Equatable {
     bits & (7 | TimerWord.callbackPendingBit | TimerWord.waitedBit) == TimerWord.code(of: .running)
   }
   /// A live timer without a writer and without a running callback.
-  @inline(__always)
   var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }
   /// A live timer: its id still names it.
-  @inline(__always) var isLive: Bool { code &- 1 < 5 }
+  var isLive: Bool { code &- 1 < 5 }
 
   /// The state of a live timer; `nil` for a free or released slot.
-  @inline(__always) var state: TimerState? { TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) }
+  var state: TimerState? { TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) }
 
   /// Idle, finished or cancelled.
-  @inline(__always) var isAtRest: Bool { state?.isAtRest ?? false }
+  var isAtRest: Bool { state?.isAtRest ?? false }
   /// Finished or cancelled: at rest, and activated before. A timer that releases itself does so now.
-  @inline(__always) var isOver: Bool { code &- TimerWord.code(of: .finished) < 2 }
+  var isOver: Bool { code &- TimerWord.code(of: .finished) < 2 }
 
-  @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
+  var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
-  @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
+  var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
   @inline(__always) var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
-  @inline(__always) var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
+  var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
   @inline(__always) var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
-  @inline(__always) var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
+  var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
   /// 0 in the lower half of the generation's range, 1 in the upper one.
-  @inline(__always) var generationHalf: UInt64 { generation > TimerWord.generationMask >> 1 ? 1 : 0 }
+  var generationHalf: UInt64 { generation > TimerWord.generationMask >> 1 ? 1 : 0 }
   /// Whether the next generation is in the other half: a side record has to count it.
-  @inline(__always) var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
+  var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
   /// Of a running timer.
   @inline(__always) var postponement: Int64 {
     Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* WheelTicks.tickShift)
   }
 
   /// When a running timer is due, given its cell's deadline, read together with this word.
-  @inline(__always)
   func dueTime(_ deadline: Int64) -> Int64 { deadline.saturatingAdd(postponement) }
 
-  @inline(__always)
   static func code(of state: TimerState) -> UInt64 { UInt64(state.rawValue) &+ 1 }
 
-  @inline(__always)
   func with(code: UInt64) -> TimerWord { TimerWord(bits & ~7 | code) }
 
-  @inline(__always)
   func with(_ state: TimerState) -> TimerWord { with(code: TimerWord.code(of: state)) }
 
   /// This word, a free one, for a timer in that state.
@@ -109,7 +103,6 @@ struct TimerWord: Equatable {
   }
 
   /// This word, a running or suspended timer's, for one that is cancelled.
-  @inline(__always)
   var cancelled: TimerWord { with(.cancelled).withNextGeneration.withoutPostponement }
 
   /// This word, a live timer's, for a slot that is free.
@@ -127,7 +120,6 @@ struct TimerWord: Equatable {
     Transition(from: .running, on: .lastTick).next.map { with($0).withoutPostponement } ?? self
   }
 
-  @inline(__always)
   var beingWritten: TimerWord { setting(TimerWord.writerBit) }
 
   /// This word, a released timer's, for one that its queue's end has released. Which one that was can be read until the
@@ -139,10 +131,8 @@ struct TimerWord: Equatable {
   /// Whether the timer that was in the slot with that version ended with its queue, and the slot was not used since.
   func hasEndedWithQueue(_ version: UInt32) -> Bool { !isLive && bits >> 32 == 1 << 31 | UInt64(version) }
 
-  @inline(__always)
   func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }
 
-  @inline(__always)
   func clearing(_ flags: UInt64) -> TimerWord { TimerWord(bits & ~flags) }
 
   /// The generation lies in the lower half, at its top: so the sum is right but for a generation that is kept to fewer
@@ -170,7 +160,6 @@ struct TimerWord: Equatable {
 
   /// Whether another postponement of the same word is larger. One in larger units is: it is used only where nanoseconds
   /// do not fit.
-  @inline(__always)
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
   /// The word with a postponement that is rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
@@ -189,7 +178,6 @@ struct TimerWord: Equatable {
   /// When a suspended timer was suspended, or a little earlier.
   var suspendedAt: Int64 { CompactDuration(bits: UInt32(truncatingIfNeeded: bits >> 32)).nanoseconds }
 
-  @inline(__always)
   var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }
 
   /// What nobody but a writer, or who swaps the word without one, changes: state, generation and postponement.

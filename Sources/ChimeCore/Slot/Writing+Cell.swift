@@ -66,7 +66,6 @@ extension Writing {
   // MARK: The side record
 
   /// The side record, if there is one.
-  @inline(__always)
   var sideRecord: SideRecordRef? { slot.sideRecord }
 
   /// The side record, made if need be; `nil` when there is no memory.

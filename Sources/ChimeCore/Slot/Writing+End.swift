@@ -22,7 +22,6 @@ extension TimerRef {
 
 extension Writing {
   /// The control block of the timer's queue.
-  @inline(__always)
   var control: QueueControlBlock { Slab.owner(of: slot) }
 
   /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken. True if a callback of the

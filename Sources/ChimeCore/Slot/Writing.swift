@@ -71,7 +71,6 @@ extension TimerSlot {
   }
 
   /// Frees the slot of a timer that is not busy and had no side record; `nil` if the word has changed.
-  @inline(__always)
   func release(_ word: TimerWord) -> Writing? { swap(word, for: word.freed) ? Writing(self, word) : nil }
 
   /// Becomes the owner of a released slot; `nil` if another thread owns it (P4c).

@@ -61,7 +61,6 @@ extension ThreadState {
   // SAFETY: valid inside the `inside` call that made it.
   private let pointer: UnsafeMutablePointer<Frame>
 
-  @inline(__always)
   init(_ pointer: UnsafeMutablePointer<Frame>) { unsafe self.pointer = pointer }
 
   var thread: ThreadState { unsafe pointer.pointee.thread }

@@ -155,7 +155,6 @@ extension QueueControlBlock {
 
 extension QueueControlBlock {
   /// Whether there is room that the pass has not taken.
-  @inline(__always)
   var hasScratch: Bool { unsafe storage.pointee.hasScratch.load(ordering: .relaxed) }
 
   /// Makes room for so many slots; false if it is refused.

@@ -132,22 +132,22 @@ struct SlotStore {
 
   package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
 
-  @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
+  var index: UInt32 { unsafe storage.pointee.index }
   var free: (next: UInt32, version: UInt32) {
     get { unsafe storage.pointee.free }
     nonmutating set { unsafe storage.pointee.free = newValue }
   }
-  @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
+  var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   @inline(__always) package var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
-  @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
+  var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
   @inline(__always) var createsFast: Bool { unsafe storage.pointee.createsFast.load(ordering: .relaxed) }
-  @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
+  var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
   var isLimited: Bool { unsafe storage.pointee.isLimited }
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
-  @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
+  var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
   /// A tick of the queue's wheel is 2^shift nanoseconds.
-  @inline(__always) var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }
+  var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }
 
   @inline(__always)
   var id: UInt64 {
@@ -184,7 +184,6 @@ struct SlotStore {
   // MARK: Time
 
   /// The number of the clock that the queue's deadlines are kept on.
-  @inline(__always)
   var clockNumber: Int32 { unsafe storage.pointee.clock.load(ordering: .relaxed) }
 
   /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
@@ -220,7 +219,6 @@ struct SlotStore {
   }
 
   /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
-  @inline(__always)
   func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, offset: wallOffset) : time }
 
   @inline(never)
@@ -332,7 +330,6 @@ struct SlotStore {
     if isWatching(slot) { wakeSleeper(watching: SlotLink(slot)) }
   }
 
-  @inline(__always)
   func isWatching(_ slot: TimerSlot) -> Bool { watched == SlotLink(slot) }
 
   @inline(never)

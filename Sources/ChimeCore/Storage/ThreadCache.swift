@@ -25,10 +25,9 @@
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
   let storage: UnsafeMutablePointer<ThreadCacheStorage>
 
-  @inline(__always)
   init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
 
-  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
+  var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
   @inline(__always)
   private var ring: UnsafeMutablePointer<SlotIndex> {
@@ -37,10 +36,9 @@
   }
 
   /// The slot that has been here longest, if there are enough slots.
-  @inline(__always)
   func pop() -> SlotIndex? { hasEnough ? takeOldest() : nil }
 
-  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
+  var hasEnough: Bool { count > ThreadCache.kept }
 
   /// The slot that has been here longest, if there is any.
   @inline(__always)

@@ -83,7 +83,6 @@ import Synchronization
   }
 
   /// The calling thread's state, created if necessary; `nil` without memory. Only after `prepare`.
-  @inline(__always)
   static func obtain() -> ThreadState? { existing ?? make() }
 
   /// `obtain` for calls that come before the first queue is made, too: `nil` then.
@@ -251,7 +250,6 @@ import Synchronization
   }
 
   /// Whether the call that passes the thread's end on is under way, and no callback has begun since.
-  @inline(__always)
   var isAtBoundary: Bool { unsafe storage.pointee.boundary == here }
 
   /// Runs `body` as the call that passes the thread's end on.

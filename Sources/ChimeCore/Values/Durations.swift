@@ -9,7 +9,6 @@
     (38, 1_000), (39, 1_000_000), (40, 1_000_000_000),
   ]
 
-  @inline(__always)
   init(bits: UInt32) { self.bits = bits }
 
   package static var none: CompactDuration { CompactDuration(bits: 0) }

@@ -18,7 +18,6 @@
   }
 
   /// Throws it, unless it is `ok`.
-  @inline(__always)
   package func orThrow() throws(Status) { if self != .ok { throw self } }
 
   @inlinable package static var ok: Status { Status(rawValue: 0) }

@@ -38,7 +38,6 @@ extension TimerState {
   }
 
   /// Idle, finished or cancelled.
-  @inline(__always)
   var isAtRest: Bool { self != .running && self != .suspended }
 
   /// For people. (Embedded Swift does not know the names of cases.)

@@ -106,13 +106,11 @@ struct WheelEntry {
     return value == 0 ? nil : value &- 1
   }
 
-  @inline(__always)
   func set(_ tick: UInt64) { unsafe storage.pointee.store(tick &+ 1, ordering: .sequentiallyConsistent) }
 
   func clear() { unsafe storage.pointee.store(0, ordering: .sequentiallyConsistent) }
 
   /// Clears one of many positions, which one sequentially consistent fence follows.
-  @inline(__always)
   func clearBeforeFence() { unsafe storage.pointee.store(0, ordering: .relaxed) }
 
   var isMarked: Bool {

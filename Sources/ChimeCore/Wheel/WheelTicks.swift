@@ -9,11 +9,9 @@ enum WheelTicks {
   static var lastExact: Int { 6 * 64 - 1 }
 
   /// What an entry of a bucket up to that one adds to the bucket's first tick.
-  @inline(__always)
   static func mask(of bucket: Int) -> UInt32 { 1 &<< UInt32(6 &* (bucket &>> 6)) &- 1 }
 
   /// How much of a tick may be left when a time in it has come.
-  @inline(__always)
   static func rest(shift: UInt64) -> Int64 { 1 &<< Int64(bitPattern: shift) &- 1 }
 
   /// The first tick that is not before `time`.
