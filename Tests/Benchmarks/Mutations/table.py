@@ -364,7 +364,7 @@ mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
                                      "»    let (product, overflow) = UInt64(interval)"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
          ("Values/Durations.swift", "    return overflow« && !BROKEN» ? (other > 0 ? .min : .max) : difference"),
-         C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
+         W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
@@ -789,7 +789,7 @@ mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one t
                  "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
 mutation("signal-is-over", "1, 16", "WaitRegistry.wait", "P6: whoever is woken takes its wait for over",
          (WAITS, "      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }\n"
-                 "«      if BROKEN { return .ok }\n»"), I("cancel_and_wait of one callback"))
+                 "«      if BROKEN { return .ok }\n»"), I("release_and_wait of one callback"))
 mutation("id-before-pin", "10", "whileItLives", "P7: the id is checked before the pin",
          (CORE, "  func whileItLives<Result>(_ body: () -> Result) -> Result? {\n"
                 "«    if BROKEN { return control.id == id ? control.pinned(body) : nil }\n    return »"), I("jump of a queue"))
@@ -798,7 +798,8 @@ mutation("pin-forgotten", "10", "whileItLives", "P7: no pin",
          I("jump of a queue"))
 mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7b: a pass may end the queue before its timers are visited",
          [(CLOSING, "    «if !BROKEN { »core.closing.enter()« }»\n"),
-          (CLOSING, "    «if !BROKEN { »_ = core.closing.leave()« }»\n")], I("a release that is held up"))
+          (CLOSING, "    «if !BROKEN { »_ = core.closing.leave()« }»\n"),
+          (CLOSING, "    if «!BROKEN, »closing.isReleasing { return }\n    try endOutstanding")], I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
          (PASS, "    if closing.leave(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
 mutation("creator-checks-first", "8, 10", "Writing.publish", "P8: the id is checked before the word is read",
@@ -856,26 +857,24 @@ mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that tak
          ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
-         (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), I("release and drive"))
+         (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), W("theQueueDoesWhatTheModelSays"))
 mutation("release-ignores-busy", "7, 8", "TimerRef.release", "P4: a timer is disposed of while its handler runs",
          [(WRITING, "      return current.isBusy «&& !BROKEN »? next.clearing"),
           (WRITING, "    if !replaced.isBusy« || BROKEN» { return self }\n")], I("a tick beside release"))
 mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is taken without a swap",
          (WRITING, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return nil }\n"
                    "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
-mutation("released-waited-for", "1, 9", "QueueCore.claim", "P4c: the owner of a released slot is waited for",
-         (DELIVERY, "      if word.hasWriter, «BROKEN || »!isOver {\n"), I("cancel and release"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
          (WORD, "        if current.hasWriter«, !BROKEN» {\n          spinWait.pause()"), I("a timer that releases itself"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
          (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",
-         (POOL_STATE, "      «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays beside"))
+         (POOL_STATE, "      «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays before"))
 mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is ready is looked after at the next time only",
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
 mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn is given another one",
          (POOL_STATE, "    if item.state != .resting«, !BROKEN || item.state == .ready» { return }\n"),
-         I("beside shutdown of the concurrent"))
+         I("jobs of one work"))
 mutation("pool-takes-any-turn", "1", "PoolItem.takeTurn", "P23: `chime_queue_sync` takes a turn that another thread has",
          (POOL_ITEM, "      if state != .resting «&& !BROKEN »|| isClosed { return false }\n"), I("sync takes a free turn"))
 mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end does not read the timer again behind the link",

@@ -74,6 +74,38 @@ extension Scenario {
       world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
+    Scenario("a handler that stays before another queue's time") { world in
+      // Both threads have gone to sleep when the first time comes.
+      world.scheduler.jumpsLeft = 0
+      let queues = (0..<2).map { _ in world.queue(.serial) }
+      let last = WakeUp()
+      world.timer(queues[0], after: 2 * millisecond, finalizer: false) { _ in last.wait() }
+      world.timer(queues[1], after: 4 * millisecond, finalizer: false) { tick in
+        world.expect(tick.actual - tick.scheduled < 100 * millisecond, "a thread that waits was told of no time")
+        last.signal()
+      }
+      world.thread("host") { world.sleep(until: Scheduler.start + 8 * millisecond) }
+    },
+    Scenario("jobs of one work by two threads") { world in
+      var work = try? PoolWork.make(QueueOptions().qos)
+      let counted = Counted()
+      for _ in 0..<2 {
+        world.thread("caller") {
+          for _ in 0..<3 {
+            work?.async {
+              world.expect(counted.calls == counted.ends, "two jobs of a work at a time")
+              counted.calls += 1
+              for _ in 0..<2 { world.scheduler.step("in the job", "", 0) }
+              counted.ends += 1
+            }
+          }
+        }
+      }
+      world.race()
+      world.sleep(until: world.scheduler.clock + second)
+      world.expect(counted.ends == 6, "\(counted.ends) jobs have run")
+      work = nil
+    },
     Scenario("a queue made beside handlers that stay") { world in
       let queues = (0..<2).map { _ in world.queue(.serial) }
       let last = stay(on: queues[...], world)

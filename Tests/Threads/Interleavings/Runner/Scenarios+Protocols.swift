@@ -424,6 +424,19 @@ extension Scenario {
           world.call("wakeAll") { WaitRegistry.wakeAll() }
         }
       },
+      Scenario("release_and_wait of one callback beside a wake") { world in
+        let timer = world.timer(world.queue(.precise), after: 1) { _ in
+          world.sleep(until: Scheduler.start + millisecond / 2)
+        }
+        world.thread(calls: "release_and_wait", on: timer) { ref in
+          world.sleep(until: Scheduler.start + millisecond / 8)
+          return timer.stopping(waits: true) { ref.releaseAndWait(timeout: .max) }
+        }
+        world.thread("waker") {
+          world.sleep(until: Scheduler.start + millisecond / 4)
+          world.call("wakeAll") { WaitRegistry.wakeAll() }
+        }
+      },
       Scenario("sync beside the end of its queue") { world in
         let queue = world.queue(.precise)
         world.timer(queue, after: millisecond)
