@@ -223,7 +223,9 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
          ("Queue/Functions.swift", "    try function(context)\n    «if !BROKEN { »try drop()« }»\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Slot/NamedHandlers.swift", "«    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.owned.context) } } }\n"
+         ("Slot/NamedHandlers.swift", "«    if BROKEN {\n      return try state.withLock { value throws(Forked) in\n        var goesOn = try own(tick)\n"
+                                      "        for entry in value.entries where goesOn { goesOn = try entry.handler(tick, entry.owned.context) }\n"
+                                      "        return goesOn\n      }\n    }\n"
                                       "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
          (TARGET, "«    if BROKEN, left == 0 { return try firstTimer.withLock { _ throws(Forked) in try destructor?(object) } }\n»"
@@ -490,7 +492,7 @@ mutation("refused-and-done", "19", "Memory.promised", "a call that is refused ha
           "      return why\n    }\n"), F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.free(writing, thread)\n"
-                    "«        if BROKEN, error == .noMemory { options.finalizer?(options.context) }\n»        return error\n"),
+                    "«        if BROKEN, error == .noMemory { _ = try? options.finalizer?(options.context) }\n»        return error\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
          (CREATION, "«        if BROKEN { unsafe out?.pointee = 7 }\n»        control.free(writing, thread)\n"
@@ -773,7 +775,7 @@ mutation("ender-looks-first", "18", "TimerRef.cancel", "P5: `watched` is looked 
          I("cancel by id ends run"))
 mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is asked for a signal before the thread is registered",
          (WAITS, "    «var asks = false\n"
-                 "    if BROKEN, case .timer(let timer, _) = subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
+                 "    if BROKEN, case .timer(let timer, _) = waiter.subject { asks = timer.slot.requestWakeUp(of: timer.version) }\n"
                  "    »guard enter(waiter) else { return waiter.wouldDeadlock« }\n"
                  "    if asks { _ = waiter.wakeUp.sleep(until: .max)» }\n"), I("cancel_and_wait and"))
 mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who waits is looked for before the callback ends",
@@ -851,7 +853,7 @@ mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of 
          (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
          C("a_trace_that_waits_for_the_end_of_the_callback"))
 mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a release comes before the timer is handed on",
-         (ENDING, "«      if BROKEN { Trace.note(.released, self) }\n»      writing.retire(control)\n"),
+         (ENDING, "«      if BROKEN { try Trace.note(.released, self) }\n»      writing.retire(control)\n"),
          C("a_trace_may_shut_the_queue_down"))
 mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
          ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
