@@ -123,7 +123,7 @@ extension QueueCore {
       UInt64(bitPattern: tick.value.actual &- tick.value.scheduled) < UInt64(bitPattern: period), sequence != 0,
       // Far from the end of time. Another tick may have moved it between the reading and the claim.
       UInt64(bitPattern: next) < 1 << 62, slot.deadline == deadline,
-      !flags.contains(.hasSideRecord) || slot.sideRecord?.changesNoTick == true
+      !flags.contains(.hasSideRecord) || writing.sideRecord?.changesNoTick == true
     else { return false }
     writing.deadline = next
     writing.sequence = sequence
@@ -159,13 +159,13 @@ extension QueueCore {
     _ tick: inout StartedTick, _ writing: consuming Writing, _ kind: DeliveryKind, _ frame: CurrentFrame
   ) throws(Forked) -> Writing? {
     let slot = tick.slot
-    let target = slot.sideRecord?.target
+    let target = writing.sideRecord?.target
     let isHeld = target?.retain() == true
     let targetIsGone = target != nil && !isHeld
     let timer = TimerRef(slot: slot, version: slot.version)
     var word = tick.word
     tick.isRare = true
-    unsafe (tick.target, tick.named) = (isHeld ? slot.sideRecord?.writerFields.target : nil, nil)
+    unsafe (tick.target, tick.named) = (isHeld ? writing.sideRecord?.writerFields.target : nil, nil)
     tick.delay = nil
     tick.wallOffset = writing.ownWallOffset
     let isTurn = kind == .due || slot.turnVersion == timer.version
@@ -188,7 +188,7 @@ extension QueueCore {
     tick.value.missed = delivery.missed
     if isHeld, let target { tick.value.target = target.object }
     if delivery.kind.rawValue <= TickKind.fired.rawValue {
-      unsafe tick.named = slot.sideRecord?.writerFields.named
+      unsafe tick.named = writing.sideRecord?.writerFields.named
     } else {
       tick.value.sequence = 0
     }
@@ -205,7 +205,7 @@ extension QueueCore {
     let timer = TimerRef(slot: tick.slot, version: tick.slot.version)
     guard let writing = timer.beginWriting() else { return }
     tick.isRare = true
-    unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.writerFields.named)
+    unsafe (tick.target, tick.named) = (nil, writing.sideRecord?.writerFields.named)
     tick.delay = nil
     tick.wallOffset = nil
     writing.abandon()
@@ -389,7 +389,7 @@ extension QueueCore {
       return
     }
     // With jitter the random part stays that of the provisional time.
-    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(slot.sideRecord?.writerFields.randomPart ?? 0)
+    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(writing.sideRecord?.writerFields.randomPart ?? 0)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     let moved = writing.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word)

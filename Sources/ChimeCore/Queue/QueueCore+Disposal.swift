@@ -9,7 +9,7 @@ extension QueueCore {
   /// Runs a released timer's last callbacks, then frees its slot.
   func dispose(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) {
     let slot = released.slot
-    if let sideRecord = slot.sideRecord, !givesRecords {
+    if let sideRecord = released.sideRecord, !givesRecords {
       frame.slot = slot.index
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)

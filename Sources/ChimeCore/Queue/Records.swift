@@ -41,7 +41,7 @@ extension QueueCore {
       var tick = StartedTick(Slab.slot(records.outstanding[i].slot))
       tick.word = tick.slot.word
       tick.isRare = records.outstanding[i].tag != 0
-      if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.writerFields.target }
+      if tick.isRare { unsafe tick.target = tick.slot.sideRecord?.targetOfCallback }
       try end(&tick, pass.frame)
     }
     records.outstanding.removeAll()
@@ -50,7 +50,7 @@ extension QueueCore {
   /// Writes down a released timer's last callbacks as records, then frees its slot; gives it back if there is no room.
   func disposeIntoRecords(_ released: consuming Writing, _ pass: borrowing Pass) throws(Forked) -> Writing? {
     let slot = released.slot
-    while let sideRecord = slot.sideRecord,
+    while let sideRecord = released.sideRecord,
       sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.finalizer != nil
     {
       if records.isFull { return released }

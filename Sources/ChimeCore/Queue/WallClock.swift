@@ -162,7 +162,7 @@ extension Writing {
   /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
   /// that the queue has. `nil` if the deadline follows none.
   var ownWallOffset: Int64? {
-    guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordRef.followsNoWall, deadline != .max
+    guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordView.followsNoWall, deadline != .max
     else { return nil }
     return wallDeadline.saturatingSubtract(deadline)
   }
@@ -172,19 +172,19 @@ extension Writing {
     guard let sideRecord, ownWallOffset != nil else { return }
     sideRecord.writerFields.gridHasBegun = true
     sideRecord.wallDeadline =
-      slot.flags.contains(.delayPolicy) ? SideRecordRef.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
+      slot.flags.contains(.delayPolicy) ? SideRecordView.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
   }
 
   /// A postponement moves the deadline, and decides what it is from now on: a time of day, which the timer follows, or,
   /// with `nil`, a distance. False if there is no memory.
   func postponeOnWallClock(until time: Int64?) -> Bool {
     guard let time else {
-      sideRecord?.wallDeadline = SideRecordRef.followsNoWall
+      sideRecord?.wallDeadline = SideRecordView.followsNoWall
       return true
     }
     guard let sideRecord = makeSideRecord() else { return false }
     sideRecord.writerFields.gridHasBegun = false
-    sideRecord.wallDeadline = max(time, SideRecordRef.followsNoWall + 1)
+    sideRecord.wallDeadline = max(time, SideRecordView.followsNoWall + 1)
     return true
   }
 

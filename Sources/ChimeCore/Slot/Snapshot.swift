@@ -20,7 +20,7 @@ package struct Snapshot: Sendable {
   var sequenceHigh: UInt32 = 0
   package var generation: UInt64
   var targetID: UInt64 = 0
-  var wallDeadline = SideRecordRef.followsNoWall
+  var wallDeadline = SideRecordView.followsNoWall
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
@@ -43,7 +43,7 @@ package struct Snapshot: Sendable {
   /// When the timer is due, as the queue's clock shows it; `Int64.max` for a timer that is not running.
   package var nextDeadline: Int64 {
     guard word.isRunning else { return .max }
-    return wallDeadline != SideRecordRef.followsNoWall ? wallDeadline : control.wallTime(due)
+    return wallDeadline != SideRecordView.followsNoWall ? wallDeadline : control.wallTime(due)
   }
 }
 
@@ -78,7 +78,7 @@ extension TimerSlot {
     atomicMemoryFence(ordering: .acquiring)
     guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
       leeway.bits == snapshot.leewayOfRecord.bits,
-      sideRecord?.wallDeadline ?? SideRecordRef.followsNoWall == snapshot.wallDeadline
+      sideRecord?.wallDeadline ?? SideRecordView.followsNoWall == snapshot.wallDeadline
     else { return false }
     atomicMemoryFence(ordering: .acquiring)
     return word == snapshot.word

@@ -55,13 +55,13 @@ struct CellFlags: OptionSet {
   let missed = Atomic<UInt64>(0)
   /// The cell's counter overflows into this.
   let sequenceHigh = Atomic<UInt32>(0)
-  /// How often the generation has passed half of the word's range, and all of it; see `SideRecordRef.generation`.
+  /// How often the generation has passed half of the word's range, and all of it; see `SideRecordView.generation`.
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
   /// For a deadline that is a time of day: that time, which the cell's deadline follows (see
   /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
-  let wallDeadline = Atomic<Int64>(SideRecordRef.followsNoWall)
+  let wallDeadline = Atomic<Int64>(SideRecordView.followsNoWall)
   /// In the list of its target's timers: the neighbours, `end` at the ends; `none` where the
   /// timer is in none. Behind the target's lock.
   let nextOfTarget = Atomic<SlotLink>(.none)

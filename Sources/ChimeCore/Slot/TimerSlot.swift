@@ -61,10 +61,10 @@ import Synchronization
   var ownedContext: Context? { flags.contains(.ownsContext) ? context : nil }
 
   /// The side record, if there is one.
-  var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }
+  var sideRecord: SideRecordView? { hasSideRecord ? sideRecordMemory : nil }
 
-  var sideRecordMemory: SideRecordRef? {
-    unsafe cell.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
+  var sideRecordMemory: SideRecordView? {
+    unsafe cell.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordView($0) }
   }
 
   /// Whether `QueueCore.run` does not wait for the timer's end.

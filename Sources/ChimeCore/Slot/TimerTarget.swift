@@ -175,3 +175,15 @@ package final class TimerTarget: Sendable, ProcessState {
     while let timer = takeTimer() { try end(timer) }
   }
 }
+
+/// A timer's place in the list of its target: stored behind the target's lock.
+extension SideRecordView {
+  fileprivate var nextOfTarget: SlotLink {
+    get { unsafe pointer.pointee.nextOfTarget.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue, ordering: .relaxed) }
+  }
+  fileprivate var previousOfTarget: SlotLink {
+    get { unsafe pointer.pointee.previousOfTarget.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue, ordering: .relaxed) }
+  }
+}

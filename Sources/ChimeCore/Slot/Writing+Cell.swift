@@ -66,23 +66,29 @@ extension Writing {
   // MARK: The side record
 
   /// The side record, if there is one.
-  var sideRecord: SideRecordRef? { slot.sideRecord }
+  var sideRecord: SideRecordRef? {
+    guard let view = slot.sideRecord else { return nil }
+    return SideRecordRef(view, of: self)
+  }
 
   /// The side record, made if need be; `nil` when there is no memory.
   func makeSideRecord(fromReserve: Bool = false) -> SideRecordRef? {
     if let sideRecord { return sideRecord }
+    let sideRecord: SideRecordRef
     if let memory = slot.sideRecordMemory {
-      memory.reset()
+      sideRecord = SideRecordRef(memory, of: self)
+      sideRecord.reset()
     } else {
-      guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
-      unsafe slot.cell.pointee.sideRecord.store(made.pointer, ordering: .releasing)
+      guard let made = SideRecordRef(allocatedFor: self, fromReserve: fromReserve) else { return nil }
+      sideRecord = made
+      unsafe slot.cell.pointee.sideRecord.store(made.view.pointer, ordering: .releasing)
     }
     // A timer that is being made has the generation after the free slot's.
     let word = slot.word
-    slot.sideRecordMemory?.generationHigh = UInt32(
+    sideRecord.generationHigh = UInt32(
       truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
     versionAndFlags |= CellFlags.hasSideRecord.rawValue
-    return slot.sideRecordMemory
+    return sideRecord
   }
 
   /// Ends the side record.

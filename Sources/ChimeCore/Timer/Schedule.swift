@@ -134,7 +134,7 @@ extension Writing {
 
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = slot.flags.contains(.firstIsDeadline)
-    sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
+    sideRecord?.wallDeadline = follows ? max(first, SideRecordView.followsNoWall + 1) : SideRecordView.followsNoWall
     sideRecord?.writerFields.gridHasBegun = false
     guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
@@ -155,7 +155,7 @@ extension Writing {
     guard let sideRecord, sideRecord.jitter > 0 else { return time }
     let part = control.randomPart(upTo: sideRecord.jitter)
     sideRecord.writerFields.randomPart = part
-    if sideRecord.wallDeadline != SideRecordRef.followsNoWall {
+    if sideRecord.wallDeadline != SideRecordView.followsNoWall {
       sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(part)
     }
     return time.saturatingAdd(part)

@@ -735,7 +735,7 @@ mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the g
          (DUE_TIMES, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
          M())
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
-         (DELIVERY, "saturatingAdd(«BROKEN ? 0 : »slot.sideRecord?.writerFields.randomPart ?? 0)"),
+         (DELIVERY, "saturatingAdd(«BROKEN ? 0 : »writing.sideRecord?.writerFields.randomPart ?? 0)"),
          M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
@@ -913,6 +913,13 @@ refused("period-without-writing", "a schedule is stored through the slot",
         ("Timer/Schedule.swift", "    «slot.»period = schedule.interval > 0 ?"), "'period' is a get-only property")
 refused("sequence-without-writing", "the number of ticks is stored through the slot",
         (WRITING_CELL, "    «slot.»sequence &+= 1\n"), "'sequence' is a get-only property")
+refused("side-record-without-writing", "the side record is stored through the reader's view",
+        ("Queue/QueueCore+DueTimes.swift", "    if let sideRecord = onGrid > 0 ? writing.makeSideRecord() : writing.sideRecord {\n",
+         "    writing.slot.sideRecord?.missed = 0\n    if let sideRecord = onGrid > 0 ? writing.makeSideRecord() : writing.sideRecord {\n"),
+        "'missed' is a get-only property")
+refused("side-record-made-up", "the writer's side record is taken without a writing",
+        ("Queue/QueueCore+Disposal.swift", "    if let sideRecord = released.sideRecord,", "    if let sideRecord = slot.sideRecord.map({ SideRecordRef($0) }),"),
+        "missing argument for parameter 'of'")
 refused("handler-without-writing", "the handler is stored through the slot",
         (CREATION, "    writing.handler = options.handler\n    writing.context = options.context\n    writing.sequence = 0\n",
          "    slot.handler = options.handler\n"), "'handler' is a get-only property")
