@@ -28,7 +28,8 @@ extension QueueControlBlock {
       store.live &-= 1
       if released { store.released &-= 1 }
       if usedUp {
-        if Slab.noteUsedUp(slotOf: slot.index.chunk) { store.usedUpChunks += 1 }
+        store[countsOf: slot.index.chunk].usedUp += 1
+        if store.isUsedUp(slot.index.chunk) { store.usedUpChunks += 1 }
         return
       }
       put(slot.index, &store)
@@ -55,7 +56,7 @@ extension QueueControlBlock {
 
   /// Puts a slot at the end of the free list.
   private func put(_ index: SlotIndex, _ store: inout SlotStore) {
-    unsafe Slab.slotsOut(of: index.chunk).pointee -= 1
+    store[countsOf: index.chunk].out -= 1
     store.free.append(index)
   }
 
@@ -71,7 +72,7 @@ extension QueueControlBlock {
       else { return nil }
       index = fresh
     }
-    unsafe Slab.slotsOut(of: index.chunk).pointee += 1
+    store[countsOf: index.chunk].out += 1
     return index
   }
 
@@ -101,8 +102,10 @@ extension QueueControlBlock {
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     if store.usedUpChunks == 0 || queue?.isHeldUp == true { return false }
-    for (i, chunk) in store.chunks.enumerated() where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
-      guard let renumbered = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
+    for (i, chunk) in store.chunks.enumerated() where store.isUsedUp(chunk) && Slab.isAtRest(chunk) {
+      guard let renumbered = unsafe Slab.renumber(chunk, &store, owner: UnsafeMutableRawPointer(storage)) else {
+        return false
+      }
       store.usedUpChunks -= 1
       store.chunks[i] = renumbered
       store.fresh = renumbered.slots
@@ -133,7 +136,7 @@ extension QueueControlBlock {
       while next < store.chunks.count {
         let chunk = store.chunks[next]
         next += 1
-        if unsafe Slab.slotsOut(of: chunk).pointee > 0 { return chunk }
+        if store[countsOf: chunk].out > 0 { return chunk }
       }
       return nil
     }

@@ -165,31 +165,13 @@ enum Slab: ProcessState {
       UnsafeMutableRawPointer(slot.cell - number) + positionsOffset + number * MemoryLayout<UInt64>.size)
   }
 
-  /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's
-  /// lock.
-  static func slotsOut(of chunk: SlotChunk) -> UnsafeMutablePointer<UInt16> {
+  /// The two counts of a chunk, which its control block keeps behind its lock (`SlotStore`).
+  fileprivate static func counts(of chunk: SlotChunk) -> UnsafeMutablePointer<(out: UInt16, usedUp: UInt16)> {
     // SAFETY: zero bytes are two counts.
-    unsafe (self.chunk(of: chunk.first) + countsOffset).assumingMemoryBound(to: UInt16.self)
+    unsafe (self.chunk(of: chunk.first) + countsOffset).assumingMemoryBound(to: (out: UInt16, usedUp: UInt16).self)
   }
 
   // MARK: Chunks whose versions are used up
-
-  /// How many slots of a chunk have used up their versions.
-  private static func usedUpCount(of chunk: SlotChunk) -> UnsafeMutablePointer<UInt16> {
-    unsafe slotsOut(of: chunk) + 1
-  }
-
-  /// The versions of a slot of the chunk are used up; true if it was the chunk's last one. The caller holds the
-  /// control block's lock.
-  static func noteUsedUp(slotOf chunk: SlotChunk) -> Bool {
-    unsafe usedUpCount(of: chunk).pointee += 1
-    return isUsedUp(chunk)
-  }
-
-  /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
-  static func isUsedUp(_ chunk: SlotChunk) -> Bool {
-    unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk.number == 0 ? 1 : 0)
-  }
 
   /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
   static func isAtRest(_ chunk: SlotChunk) -> Bool {
@@ -203,7 +185,7 @@ enum Slab: ProcessState {
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
   /// still holds an old slot (P14d).
-  static func renumber(_ chunk: SlotChunk, owner: UnsafeMutableRawPointer) -> SlotChunk? {
+  static func renumber(_ chunk: SlotChunk, _ store: inout SlotStore, owner: UnsafeMutableRawPointer) -> SlotChunk? {
     numbers.withLock { numbers in
       // SAFETY: nobody knows of it before it is there.
       let renumbered = unsafe SlotChunk(existing: numbers.used)
@@ -216,8 +198,7 @@ enum Slab: ProcessState {
       unsafe new.pointee.owner.store(owner, ordering: .relaxed)
       unsafe new.pointee.chunk.store(memory, ordering: .releasing)
       numbers.used += 1
-      unsafe slotsOut(of: renumbered).pointee = 0
-      unsafe usedUpCount(of: renumbered).pointee = 0
+      store[countsOf: renumbered] = (0, 0)
       for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
       return renumbered
     }
@@ -230,6 +211,19 @@ enum Slab: ProcessState {
     unsafe WheelPageRegion(
       base: Slab.chunk(of: chunk.first) + wheelPagesOffset,
       count: wheelPagesPerChunk)
+  }
+}
+
+extension SlotStore {
+  /// How many slots of a chunk are not in the list of free ones, and how many have used up their versions.
+  subscript(countsOf chunk: SlotChunk) -> (out: UInt16, usedUp: UInt16) {
+    get { unsafe Slab.counts(of: chunk).pointee }
+    _modify { yield unsafe &Slab.counts(of: chunk).pointee }
+  }
+
+  /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
+  func isUsedUp(_ chunk: SlotChunk) -> Bool {
+    Int(self[countsOf: chunk].usedUp) == Slab.slotsPerChunk - (chunk.number == 0 ? 1 : 0)
   }
 }
 
