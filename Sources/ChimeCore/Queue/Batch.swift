@@ -37,7 +37,7 @@ struct Batch {
   }
 
   /// Keeps a released timer for the end of the slice.
-  mutating func retire(_ released: consuming Writing) { retired.append(released.forget().index) }
+  mutating func appendRetired(_ released: consuming Writing) { retired.append(released.forget().index) }
 
   /// The released timer that was kept last.
   mutating func takeRetired() -> Writing? {

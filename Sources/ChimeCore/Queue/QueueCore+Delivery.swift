@@ -353,7 +353,7 @@ extension QueueCore {
     } else if new.isReleased {
       let writing = Writing(released: slot)
       if old.isLive, control.isLimited { control.noteReleased(writing) }
-      if isAlone { batch.retire(writing) } else { try disposeOrRetire(writing, frame) }
+      if isAlone { batch.appendRetired(writing) } else { try disposeOrRetire(writing, frame) }
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if !isAlone { control.wake() }

@@ -126,7 +126,7 @@ extension QueueCore {
       } else if !word.isReleased {
         batch.addPendingCallback(of: slot)
       } else if let released = slot.tryAcquireReleased() {
-        batch.retire(released)
+        batch.appendRetired(released)
       }
     }
     wheel.place(slot, word)
@@ -258,7 +258,7 @@ extension QueueCore {
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
       while records.areTaken, let released = batch.takeRetired() {
-        if let kept = try disposeIntoRecords(released, pass) { return batch.retire(kept) }
+        if let kept = try disposeIntoRecords(released, pass) { return batch.appendRetired(kept) }
       }
     } else {
       while let released = batch.takeRetired() { try dispose(released, pass.frame) }

@@ -10,7 +10,7 @@ package struct Snapshot: Sendable {
   var deadline: Int64
   var period: Int64
   var versionAndFlags: UInt32
-  var leewayOfRecord: CompactDuration
+  var cellLeeway: CompactDuration
   var sequenceLow: UInt32
   /// 0 for a timer without.
   package var jitter: Int64 = 0
@@ -36,7 +36,7 @@ package struct Snapshot: Sendable {
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
   @inline(__always)
-  package var leeway: Int64 { hasSchedule ? leewayOfRecord.nanoseconds : 0 }
+  package var leeway: Int64 { hasSchedule ? cellLeeway.nanoseconds : 0 }
   /// What is left of a suspended timer's time, if it keeps that; -1 otherwise.
   package var remaining: Int64 { word.state == .suspended && flags.contains(.keepsRemaining) ? deadline : -1 }
 
@@ -77,7 +77,7 @@ extension TimerSlot {
     // another generation the rest can be as it was.
     atomicMemoryFence(ordering: .acquiring)
     guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
-      leeway.bits == snapshot.leewayOfRecord.bits,
+      leeway.bits == snapshot.cellLeeway.bits,
       sideRecord?.wallDeadline ?? SideRecordView.followsNoWall == snapshot.wallDeadline
     else { return false }
     atomicMemoryFence(ordering: .acquiring)
@@ -90,7 +90,7 @@ extension TimerSlot {
     let deadline = deadline
     var snapshot = Snapshot(
       control: Slab.owner(of: self), word: word, due: dueTime(word, deadline), deadline: deadline, period: period,
-      versionAndFlags: versionAndFlags, leewayOfRecord: leeway, sequenceLow: sequence, generation: word.generation)
+      versionAndFlags: versionAndFlags, cellLeeway: leeway, sequenceLow: sequence, generation: word.generation)
     guard let sideRecord else { return snapshot }
     snapshot.jitter = sideRecord.jitter
     snapshot.tickLimit = sideRecord.tickLimit

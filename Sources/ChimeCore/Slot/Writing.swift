@@ -71,7 +71,7 @@ extension TimerSlot {
   }
 
   /// Frees the slot of a timer that is not busy and had no side record; `nil` if the word has changed.
-  func release(_ word: TimerWord) -> Writing? { swap(word, for: word.freed) ? Writing(self, word) : nil }
+  func tryFree(_ word: TimerWord) -> Writing? { swap(word, for: word.freed) ? Writing(self, word) : nil }
 
   /// Becomes the owner of a released slot; `nil` if another thread owns it (P4c).
   func tryAcquireReleased() -> Writing? {

@@ -74,7 +74,7 @@ public struct Schedule: Hashable, Sendable {
   }
 
   @inline(__always)
-  var recordFlags: CellFlags {
+  var cellFlags: CellFlags {
     var flags: CellFlags = .hasSchedule
     if interval > 0 { flags.insert(.repeating) }
     if firstIsDeadline { flags.insert(.firstIsDeadline) }
@@ -88,7 +88,7 @@ extension Writing {
   /// Stores a schedule in the cell. The side record is there if one is needed.
   @inline(__always)
   func store(_ schedule: Schedule) {
-    versionAndFlags = versionAndFlags & ~CellFlags.schedule.rawValue | schedule.recordFlags.rawValue
+    versionAndFlags = versionAndFlags & ~CellFlags.schedule.rawValue | schedule.cellFlags.rawValue
     leeway = CompactDuration(schedule.leeway)
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let sideRecord {

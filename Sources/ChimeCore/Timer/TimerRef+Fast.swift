@@ -36,7 +36,7 @@ extension TimerRef {
   private static func release(_ id: UInt64, withContext: Bool) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return releaseSlow(id) }
     let word = slot.word
-    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.release(word)
+    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.tryFree(word)
     else { return releaseSlow(id) }
     let owned = withContext ? slot.ownedContext : nil
     if word.isRunning && control.isWatching(slot) || Trace.isOn { return finishRelease(writing) }

@@ -823,7 +823,7 @@ mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: fr
          (CLOSING, "while «!BROKEN, »word.isFree, !slot.invalidate(word)"), I("creation on a queue that ends"))
 mutation("version-first", "10", "TimerRef.release", "P4b: the version is read before the word",
          (DIRECT, "    let «early = BROKEN && slot.isNamed(by: id, without: .hasSideRecord)\n    let »word = slot.word\n"
-                  "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.release(word)"),
+                  "    guard word.isLiveAlone,« early ||» slot.isNamed(by: id, without: .hasSideRecord), let writing = slot.tryFree(word)"),
          I("a stale release"))
 mutation("slot-generation", "7, 10", "TimerWord.freed", "P4: a slot's next timer has the generation of the one before",
          [(BITS, "    «(BROKEN ? with(code: TimerWord.freeCode) : »with(code: TimerWord.freeCode).withNextGeneration«)».withoutPostponement.clearing("),
