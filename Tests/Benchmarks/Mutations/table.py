@@ -514,15 +514,15 @@ mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Slot/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: &tick) {\n"
-                                   "      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n"
-                                   "    }\n",
-           "    let called = unsafe withUnsafePointer(to: &tick) { tick -> Int32 in\n      if BROKEN {\n"
-           "        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n"
-           "      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
-           "    }\n"),
+         [("Slot/Callbacks.swift", "      let called = unsafe withUnsafePointer(to: &tick) {\n"
+                                   "        unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n"
+                                   "      }\n",
+           "      let called = unsafe withUnsafePointer(to: &tick) { tick -> Int32 in\n        if BROKEN {\n"
+           "          unsafe function(UnsafeRawPointer(tick), context.pointer)\n          return 0\n        }\n"
+           "        return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
+           "      }\n"),
           ("Slot/Callbacks.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
-                                   "    let fork = Fork.epoch\n    if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
+                                   "    try Fork.guarded {\n      if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
          ("Storage/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
@@ -695,6 +695,9 @@ mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that 
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
          (POOL_ITEM, "guard «!BROKEN, »self.state == .ready, state.isStarving,"),
          I("the only thread waits for a queue"), F("threads", "the_only_thread_waits"))
+mutation("pool-waiter-gives-workers-no-turn", "19", "PoolDriver.runStarvingTurn", "who waits for a concurrent queue gives its workers no turn",
+         ("Kinds/PoolDriver.swift", "    return «BROKEN ? false : »try core.handOver?.runStarvingTurn() ?? false\n"),
+         I("the only thread waits for the end of a concurrent queue"), F("threads", "the_only_thread_waits"))
 mutation("hand-over-asked-for-ever", "9", "HandOver.next", "a runner that was asked for counts as on its way for ever",
          (HAND_OVER, "    «if !BROKEN { »state.asked &= ~(1 << UInt64(number))« }»\n"),
          I("a handler that stays on a concurrent queue"))
@@ -833,8 +836,8 @@ mutation("claim-without-swap", "7", "QueueCore.claim", "P4: busy and writer are 
          (DELIVERY, "        if «BROKEN {\n          _ = slot.set(tick.word.bits)\n          return .finished\n        }\n"
                   "        if »slot.claim(word, tick.word) { return .finished }\n"), I("a tick beside cancel"))
 mutation("child-is-not-noticed", "15", "Fork.guarded", "whoever has called what forked goes on in the child",
-         ("Platform/Fork.swift", "    if «!BROKEN, »epoch != before { throw Forked() }\n"),
-         F("threads", "the_only_thread_waits_and_forks"))
+         ("Platform/Fork.swift", "    if «!BROKEN, »mark != before { throw Forked() }\n"),
+         F("threads", "the_only_thread_waits_and_forks"), F("fork_amid", "at_each_callback"), F("fork_amid", "a_sync_whose_function_forks"))
 mutation("never-in-the-same-word", "7", "Writing.store", "P3c: a postponement to never leaves the word as it was",
          (WRITING_CELL, "    return overflow« || BROKEN && time == .max» ? word.withoutPostponement : word\n"),
          I("a tick beside a postponement to never"))
@@ -842,13 +845,7 @@ mutation("wall-one-shot-by-one-swap", "7", "QueueCore.claim", "P4: a one-shot on
          (DELIVERY, "with: [.repeating, .hasSideRecord]), «BROKEN || »!ticksAreRare {"),
          I("a tick beside a postponement to never on the wall clock"))
 mutation("child-finalizes", "15", "OwnedContext", "a child calls finalizers of what was named before the fork",
-         ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.epoch == epoch {"), F("fork_amid", "at_each_callback"))
-mutation("child-goes-on-behind-a-tick", "15", "TickFunction.call", "whoever has called a handler that forked goes on in the child",
-         ("Slot/Callbacks.swift", "    if «!BROKEN, »Fork.epoch != fork { throw Forked() }\n    return called != 1\n"),
-         F("fork_amid", "at_each_callback"))
-mutation("child-goes-on-behind-a-function", "15", "ContextFunction", "whoever has called a function that forked goes on in the child",
-         ("Slot/Callbacks.swift", "ThreadEnd.wasCaught() }\n    if «!BROKEN, »Fork.epoch != fork { throw Forked() }\n  }\n"),
-         F("fork_amid", "at_each_callback"))
+         ("Slot/Callbacks.swift", "  deinit { if «BROKEN || »Fork.mark == forkMark {"), F("fork_amid", "at_each_callback"))
 mutation("finished-outside-the-callback", "1", "QueueCore.claim", "the trace of a last tick may wait for its end",
          (DELIVERY, "    «if !BROKEN { »frame.slot = slot.index« }»\n    let finishes"),
          C("a_trace_that_waits_for_the_end_of_the_callback"))

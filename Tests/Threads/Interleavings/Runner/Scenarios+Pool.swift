@@ -123,6 +123,18 @@ extension Scenario {
       }
       world.thread("caller") { queues[1].sync(timeout: .max) }
     },
+    Scenario("the only thread waits for the end of a concurrent queue") { world in
+      Seam.threadsLeft = 1
+      let (waiting, awaited, last) = (world.queue(.serial), world.queue(.concurrent), WakeUp())
+      let timer = world.timer(awaited, after: 10)
+      world.timer(waiting, after: 10, finalizer: false) { _ in
+        _ = world.call("shutdown", answers: .ok) { QueueCore.shutdown(awaited.id, timeout: .max) }
+        timer.isReleased = true
+        world.expect(timer.finalized == 1, "shutdown answered OK, and a finalizer is left")
+        last.signal()
+      }
+      world.thread("host") { last.wait() }
+    },
     Scenario("threads are refused until one is not") { world in
       Seam.threadsLeft = 2
       let queues = (0..<3).map { _ in world.queue(.serial) }
