@@ -139,6 +139,22 @@ TEST(shutdown_waits_for_the_leave_hook) {
   }
 }
 
+/* A timer that comes wakes the queue, which calls nothing yet. */
+TEST(a_pass_that_calls_nothing_enters_no_hook) {
+  for (int i = 0; i < 4; i++) {
+    hooks *h = hooked_queue(t, hooked[i], 0);
+    if (h == NULL) continue;
+    EXPECT_OK(chime_timer_after(h->queue, CHIME_HOUR, ignore_tick, NULL, NULL, NULL));
+    AWAIT(stats_of(t, h->queue).passes > 0);
+    EXPECT_EQ(load(&h->entered), 0);
+    EXPECT_OK(chime_timer_after(h->queue, 0, note_inside, h, NULL, NULL));
+    EXPECT(await(&h->ticks, 1));
+    EXPECT_EQ(load(&h->entered), 1);
+    EXPECT_OK(chime_queue_shutdown(h->queue, PATIENCE));
+    EXPECT_EQ(load(&h->outside), 0);
+  }
+}
+
 TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
   for (int i = 0; i < 16 && !csuite_failed(t); i++) {
     hooks *h = hooked_queue(t, hooked[i / 4], i);

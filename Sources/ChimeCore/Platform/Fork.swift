@@ -11,13 +11,13 @@ import Synchronization
 package enum Fork {
   /// 0 in a child that has not been reinitialised. It changes with a fork, in the child, and with the child's
   /// `reinitialize`, and is never the same again (P9).
-  static var epoch: UInt32 { chime_fork_mark() }
+  static var mark: UInt32 { chime_fork_mark() }
 
-  /// The epoch that `reinitialize` begins.
-  static var nextEpoch: UInt32 { chime_next_mark() }
+  /// The mark that `reinitialize` begins.
+  static var nextMark: UInt32 { chime_next_mark() }
 
   /// Whether this is a child that has not been reinitialised.
-  package static var isChild: Bool { epoch == 0 }
+  package static var isChild: Bool { mark == 0 }
 
   /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.
   package static var isInChild: Bool { chime_is_in_child() }
@@ -74,9 +74,9 @@ extension Fork {
   /// Runs `body`, which calls what may fork.
   @inline(__always)
   package static func guarded<Result>(_ body: () -> Result) throws(Forked) -> Result {
-    let before = epoch
+    let before = mark
     let result = body()
-    if epoch != before { throw Forked() }
+    if mark != before { throw Forked() }
     return result
   }
 }

@@ -3,20 +3,39 @@ import Synchronization
 /// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and sets the next
 /// wake-up.
 extension QueueCore {
-  /// What the drivers run: one slice.
+  /// What the drivers run: one slice, between the host's hooks if there may be something to call.
   @inline(never)
   package func pass() throws(Forked) {
-    try asPass(onDriver: true) { pass throws(Forked) in
+    try asPass { pass throws(Forked) in
       control.nextWakeUp = QueueControlBlock.awake
-      try runSlice(Limit(end: control.now.saturatingAdd(Tunables.slice), count: 256), pass)
-      try afterSlice(pass)
+      let now = takeChanges(pass)
+      if mayCallBack(at: now, pass) {
+        // The hooks are callbacks of the queue, too.
+        try withHooks { () throws(Forked) in try runWholeSlice(at: now, callsBack: true, pass) }
+      } else {
+        try runWholeSlice(at: now, callsBack: false, pass)
+      }
     }
   }
 
-  /// Ends a pass: closes the queue, or makes sure that the next pass comes.
-  func afterSlice(_ pass: borrowing Pass) throws(Forked) {
+  @inline(never)
+  private func runWholeSlice(at now: Int64, callsBack: Bool, _ pass: borrowing Pass) throws(Forked) {
+    // Without the hooks what has come meanwhile waits for the next slice.
+    let count = callsBack || handOver != nil ? 256 : 0
+    try runSlice(Limit(end: now.saturatingAdd(Tunables.slice), count: count), at: now, pass)
+    try afterSlice(pass, callsBack: callsBack)
+  }
+
+  /// Whether a slice may call anything: on a concurrent queue it hands over, and calls only at the queue's end.
+  private func mayCallBack(at now: Int64, _ pass: borrowing Pass) -> Bool {
+    if closing.hasBegun || !functions.isEmpty || batch.wantsSlice { return true }
+    return handOver == nil && wheel.earliest(until: now &+ WheelTicks.rest(shift: wheel.shift)) != nil
+  }
+
+  /// Ends a pass: closes the queue, which calls back, or makes sure that the next pass comes.
+  func afterSlice(_ pass: borrowing Pass, callsBack: Bool = true) throws(Forked) {
     if closing.hasBegun {
-      try closeIfPossible(pass)
+      callsBack ? try closeIfPossible(pass) : driver.wake(self)
     } else if batch.isOpen {
       driver.wake(self)
     } else {
@@ -43,10 +62,17 @@ extension QueueCore {
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
   @inline(__always)
   func runSlice(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
+    let now = takeChanges(pass)
+    try runSlice(limit, at: now, pass)
+  }
+
+  /// Takes in the changes of other threads, and gives the time before that.
+  @inline(__always)
+  private func takeChanges(_ pass: borrowing Pass) -> Int64 {
     control.followWallClock()
     let now = control.now
     takeInbox(pass)
-    try runSlice(limit, at: now, pass)
+    return now
   }
 
   /// The rest of `runSlice`, for the changes that were taken in.
@@ -271,7 +297,7 @@ extension QueueCore {
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
-    if limit.end == .max { left = min(left, limit.count) }
+    if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
     while left > 0, let item = functions.next() {
       left -= 1
       if closing.hasBegun {

@@ -77,25 +77,17 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
 
   /// Runs `body` as a pass, if it does not matter which thread does the work: the pass that is running picks the work up
   /// or runs again; on the way out, so does this one. So bodies that can meet on one queue must do each other's work.
-  /// - Parameter onDriver: the thread is the driver's: it runs between the host's hooks, and may be cancelled if the
-  ///   host's may.
-  func asPass(onDriver: Bool = false, _ body: (borrowing Pass) throws(Forked) -> Void) throws(Forked) {
+  func asPass(_ body: (borrowing Pass) throws(Forked) -> Void) throws(Forked) {
     passLock.wantPass()
-    try asPassIfWanted(onDriver: onDriver, body)
+    try asPassIfWanted(body)
   }
 
   /// Runs `body` as a pass, as long as one is wanted and no other pass is running.
-  private func asPassIfWanted(
-    onDriver: Bool, _ body: (borrowing Pass) throws(Forked) -> Void
-  ) throws(Forked) {
+  private func asPassIfWanted(_ body: (borrowing Pass) throws(Forked) -> Void) throws(Forked) {
     var rounds = 0
     while passLock.takeIfWanted() {
       if !isClosed {
-        // The hooks are callbacks of the queue, too.
-        try ThreadState.inside(control) { frame throws(Forked) in
-          let pass = Pass(frame)
-          onDriver ? try withHooks { () throws(Forked) in try body(pass) } : try body(pass)
-        }
+        try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
         announceEnd()
       }
       passLock.release()
@@ -122,7 +114,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     let status = try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
     announceEnd()
     passLock.release()
-    if passLock.passIsWanted { try asPassIfWanted(onDriver: false, disposeNow) }
+    if passLock.passIsWanted { try asPassIfWanted(disposeNow) }
     return status
   }
 

@@ -26,15 +26,16 @@ internal import CPlatform
   @inline(__always)
   func call(_ tick: inout CoreTick, _ context: Context) throws(Forked) -> Bool {
     ThreadEnd.passGate()
-    let fork = Fork.epoch
-    // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
-    // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
-    let called = unsafe withUnsafePointer(to: &tick) {
-      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
-    }
     // What the numbers mean stands in callback_guard.h.
-    if called != 0 { ThreadEnd.wasCaught() }
-    if Fork.epoch != fork { throw Forked() }
+    let called = try Fork.guarded {
+      // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
+      // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
+      let called = unsafe withUnsafePointer(to: &tick) {
+        unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
+      }
+      if called != 0 { ThreadEnd.wasCaught() }
+      return called
+    }
     return called != 1
   }
 
@@ -56,9 +57,9 @@ internal import CPlatform
   /// Calls the function. This returns even if the function ends its thread (see `ThreadEnd`).
   package func callAsFunction(_ context: Context) throws(Forked) {
     ThreadEnd.passGate()
-    let fork = Fork.epoch
-    if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
-    if Fork.epoch != fork { throw Forked() }
+    try Fork.guarded {
+      if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
+    }
   }
 }
 
@@ -68,7 +69,7 @@ package final class OwnedContext: @unchecked Sendable {
   // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
   package let context: Context
   private var finalizer: ContextFunction?
-  private let epoch = Fork.epoch
+  private let forkMark = Fork.mark
 
   package init(_ context: Context, _ finalizer: ContextFunction?) {
     self.context = context
@@ -78,5 +79,5 @@ package final class OwnedContext: @unchecked Sendable {
   /// It was not accepted after all and stays the caller's.
   package func disown() { finalizer = nil }
 
-  deinit { if Fork.epoch == epoch { try? finalizer?(context) } }
+  deinit { if Fork.mark == forkMark { try? finalizer?(context) } }
 }

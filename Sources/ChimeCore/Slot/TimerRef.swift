@@ -21,6 +21,7 @@ extension TimerRef {
   }
 
   /// The control block of the timer's queue.
+  @inline(__always)
   var control: QueueControlBlock { Slab.owner(of: slot) }
 
   package var id: UInt64 { Handle.id(.timer, index: slot.index.number, version: version) }

@@ -38,12 +38,12 @@ struct Writing: ~Copyable {
 
   #if DEBUG || CHIME_CHECKS
     private var isOver = false
-    private let epoch = Fork.epoch
+    private let forkMark = Fork.mark
     private let deadlineBefore: Int64
 
     deinit {
       // In a forked child nothing of the parent's goes on.
-      if !isOver, epoch == Fork.epoch {
+      if !isOver, forkMark == Fork.mark {
         invariantFailure(
           "a timer's writer that has not ended", Int64(slot.index.number), Int64(bitPattern: before.bits))
       }

@@ -16,20 +16,20 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   /// How many entries were ever made.
   private let made = Atomic<Int>(0)
   /// The fork since which the table has been in use (P19).
-  private let epoch = Atomic<UInt32>(0)
+  private let forkMark = Atomic<UInt32>(0)
 
   package init(_ kind: Handle.Kind) {
     self.kind = kind
-    epoch.store(Fork.epoch, ordering: .relaxed)
+    forkMark.store(Fork.mark, ordering: .relaxed)
   }
 
   /// Whether it can be used here: not in a forked child, but after `reinitialize`.
-  private var isUsable: Bool { epoch.load(ordering: .relaxed) == Fork.epoch }
+  private var isUsable: Bool { forkMark.load(ordering: .relaxed) == Fork.mark }
 
-  /// Gives up what was there before the fork. In the child's only thread, before it has a new epoch.
+  /// Gives up what was there before the fork. In the child's only thread, before it has a new forkMark.
   func reinitialize() {
     table.reinitialize(Table(first: made.load(ordering: .relaxed)))
-    epoch.store(Fork.nextEpoch, ordering: .relaxed)
+    forkMark.store(Fork.nextMark, ordering: .relaxed)
   }
 
   /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.

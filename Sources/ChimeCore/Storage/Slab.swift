@@ -128,7 +128,7 @@ enum Slab: ProcessState {
   private static func chunk(of index: SlotIndex) -> UnsafeMutableRawPointer {
     let chunk = unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring)
     if invariantsAreChecked, unsafe chunk == nil {
-      invariantFailure("a slot from before the fork", Int64(index.number), Int64(Fork.epoch))
+      invariantFailure("a slot from before the fork", Int64(index.number), Int64(Fork.mark))
     }
     // SAFETY: the slab has given the index out. A forked child, where the table is empty, has given up all that has any.
     return unsafe chunk.unsafelyUnwrapped

@@ -14,7 +14,7 @@ import Synchronization
   /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
   /// The fork since which it has been in use (P9).
-  var epoch = Fork.epoch
+  var forkMark = Fork.mark
   /// Where the call is that passes the thread's end on: see `ThreadState.isAtBoundary`.
   var boundary: UnsafeMutableRawPointer?
   /// The thread's run loop, retained; nil until it is asked for.
@@ -55,7 +55,7 @@ import Synchronization
     all.reinitialize(List())
     guard let thread = existing else { return }
     unsafe thread.storage.pointee.isListed = false
-    unsafe thread.storage.pointee.epoch = Fork.nextEpoch
+    unsafe thread.storage.pointee.forkMark = Fork.nextMark
     unsafe thread.storage.pointee.loop = nil
     for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
   }
@@ -185,7 +185,7 @@ import Synchronization
 
   private func end() {
     // What a child has from its parent is given up: who held the locks does not exist here.
-    let isOfProcess = unsafe storage.pointee.epoch == Fork.epoch
+    let isOfProcess = unsafe storage.pointee.forkMark == Fork.mark
     if isOfProcess { vacate() }
     chime_set_thread_state(nil)
     chime_set_thread_over()
