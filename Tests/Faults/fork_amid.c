@@ -146,3 +146,67 @@ CASES(a_sync_whose_function_forks, argument, 0, 2 * PLACES - 1) {
   EXPECT_EQ(end_of(forked), 0);
   place_end(where, queue);
 }
+
+/* ---- A call ------------------------------------------------------------------------------------------------------------- */
+
+static chime_timer_t timer;
+static const chime_schedule in_an_hour = {.size = sizeof in_an_hour, .first_ns = CHIME_HOUR};
+
+static chime_status start_one(void) { return chime_timer_after(queue, CHIME_HOUR, on_tick, NULL, NULL, &timer); }
+static chime_status start_with_options(void) {
+  const chime_timer_options options = TIMER_OPTIONS(.handler = on_tick, .cancel_handler = on_tick);
+  return chime_timer_start(queue, &options, &in_an_hour, &timer);
+}
+static chime_status cancel(void) { return chime_timer_cancel(timer); }
+static chime_status cancel_and_wait(void) { return chime_timer_cancel_and_wait(timer, PATIENCE); }
+static chime_status release(void) { return chime_timer_release(timer); }
+static chime_status release_and_wait(void) { return chime_timer_release_and_wait(timer, PATIENCE); }
+static chime_status restart(void) { return chime_timer_restart(timer, NULL); }
+static chime_status activate(void) { return chime_timer_activate(timer, NULL); }
+static chime_status reschedule(void) { return chime_timer_reschedule(timer, &in_an_hour); }
+static chime_status suspend(void) { return chime_timer_suspend(timer); }
+static chime_status resume(void) { return chime_timer_resume(timer); }
+static chime_status postpone(void) { return chime_timer_postpone(timer, 2 * CHIME_HOUR); }
+static chime_status fire(void) { return chime_timer_fire(timer); }
+
+/* What a call needs first, and the call. */
+static const struct {
+  chime_status (*before[2])(void), (*call)(void);
+} calls[] = {
+    {{NULL}, start_one},
+    {{NULL}, start_with_options},
+    {{start_one}, cancel},
+    {{start_with_options}, cancel},
+    {{start_one}, cancel_and_wait},
+    {{start_one}, release},
+    {{start_with_options}, release},
+    {{start_one}, release_and_wait},
+    {{start_one}, restart},
+    {{start_one, cancel}, activate},
+    {{start_one}, reschedule},
+    {{start_one}, suspend},
+    {{start_one, suspend}, resume},
+    {{start_one}, postpone},
+    {{start_one, suspend}, postpone},
+    {{start_one}, fire},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static void fork_in_trace(const chime_tick *tick, void *unused) {
+  (void)tick;
+  if (forked < 0) fork_here(unused);
+}
+
+/* In the child the call says that it is one. */
+CASES(a_call_whose_trace_forks, argument, 0, CALLS - 1) {
+  chime_status status;
+  queue = place_queue(VIRTUAL, NULL);
+  for (int i = 0; i < 2 && calls[argument].before[i] != NULL; i++) EXPECT_OK(calls[argument].before[i]());
+  EXPECT_OK(chime_set_trace(fork_in_trace, NULL));
+  status = calls[argument].call();
+  if (forked == 0) _exit(status == CHIME_ERROR_FORKED ? 0 : WRONG);
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_OK(status);
+  EXPECT_EQ(end_of(forked), 0);
+  place_end(VIRTUAL, queue);
+}

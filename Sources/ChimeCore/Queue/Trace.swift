@@ -68,8 +68,19 @@ package enum Trace: ProcessState {
   /// Something has happened to a timer. Generation and deadline are read now.
   static func note(_ event: Event, _ timer: TimerRef) throws(Forked) { if isOn { try report(event, timer) } }
 
-  /// The same as the last thing that a call of the host's does, which returns from here, in a child as well.
-  static func noteLast(_ event: Event, _ timer: TimerRef) { if isOn { try? report(event, timer) } }
+  /// The same as the last thing that a call does. Gives what the call returns: `status`, or forked.
+  @inline(__always)
+  static func noteLast(_ event: Event, _ timer: TimerRef, _ status: Status) -> Status {
+    isOn ? reportLast(event, timer, status) : status
+  }
+
+  @inline(never)
+  private static func reportLast(_ event: Event, _ timer: TimerRef, _ status: Status) -> Status {
+    .of { () throws(Forked) in
+      try report(event, timer)
+      return status
+    }
+  }
 
   /// A timer was made, and activated if it was.
   @inline(__always)

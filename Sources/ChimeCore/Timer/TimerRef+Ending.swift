@@ -13,8 +13,7 @@ extension TimerRef {
     }
     word = writing.withPendingCallback(word)
     let isBusy = writing.end(atRest: word)
-    Trace.noteLast(.cancelled, self)
-    return isBusy ? .running : .ok
+    return Trace.noteLast(.cancelled, self, isBusy ? .running : .ok)
   }
 
   /// Ends the writing of a cancel or suspend that means nothing in the timer's state: what there may be to stop is an extra
@@ -29,8 +28,7 @@ extension TimerRef {
     sideRecord.writerFields.firePending = false
     word = writing.withPendingCallback(word)
     let isBusy = word.isAtRest ? writing.end(atRest: word) : writing.end(word)
-    Trace.noteLast(event, self)
-    return isBusy ? .running : .ok
+    return Trace.noteLast(event, self, isBusy ? .running : .ok)
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.
@@ -82,9 +80,11 @@ extension TimerRef {
     writing.endSideRecord()
     let owned = slot.ownedContext
     control.free(writing, ThreadState.obtain())
-    Trace.noteLast(.released, self)
-    owned?.releaseObject()
-    return .ok
+    return .of { () throws(Forked) in
+      try Trace.note(.released, self)
+      owned?.releaseObject()
+      return .ok
+    }
   }
 
   /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it. Ignored
@@ -109,10 +109,7 @@ extension TimerRef {
     let owned = writing.giveUp(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
-    guard let owned else {
-      Trace.noteLast(.released, self)
-      return .running
-    }
+    guard let owned else { return Trace.noteLast(.released, self, .running) }
     do { try dispose(owned, withQueue) } catch { return .inChild }
     return .ok
   }

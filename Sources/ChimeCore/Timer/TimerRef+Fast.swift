@@ -21,8 +21,7 @@ extension TimerRef {
 
   @inline(never)
   private static func trace(_ event: Trace.Event, _ id: UInt64) -> Status {
-    if let timer = TimerRef(id) { Trace.noteLast(event, timer) }
-    return .ok
+    TimerRef(id).map { Trace.noteLast(event, $0, .ok) } ?? .ok
   }
 
   /// `release`: one compare-and-swap for a timer with no side record and no callback under way; its slot goes to the

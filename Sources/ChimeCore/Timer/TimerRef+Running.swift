@@ -78,12 +78,13 @@ extension TimerRef {
     // A reschedule may drop the extra tick that a timer was to have before it releases itself.
     let isBusy = next.isAtRest ? writing.end(atRest: word) : writing.end(word)
     if control.isWall { followWallClock() }
-    switch event {
-    case .activate: Trace.noteLast(.activated, self)
-    case .restart: Trace.noteLast(.restarted, self)
-    default: Trace.noteLast(.rescheduled, self)
-    }
-    return isBusy ? .running : .ok
+    let traced: Trace.Event =
+      switch event {
+      case .activate: .activated
+      case .restart: .restarted
+      default: .rescheduled
+      }
+    return Trace.noteLast(traced, self, isBusy ? .running : .ok)
   }
 
   /// Holds ticks back; unless running, drops an extra tick at most.
@@ -104,8 +105,7 @@ extension TimerRef {
           return suspended
         }
       }
-    Trace.noteLast(.suspended, self)
-    return isBusy ? .running : .ok
+    return Trace.noteLast(.suspended, self, isBusy ? .running : .ok)
   }
 
   /// Lets ticks through again; ignored unless suspended.
@@ -115,8 +115,7 @@ extension TimerRef {
     if slot.flags.contains(.keepsRemaining) { writing.deadline = control.now.saturatingAdd(slot.deadline) }
     let word = writing.before.with(next).withoutPostponement
     writing.end(word)
-    Trace.noteLast(.resumed, self)
-    return .ok
+    return Trace.noteLast(.resumed, self, .ok)
   }
 
   /// `postpone` through the cell: for suspended and repeating timers, timers on the wall clock, and distances that the
@@ -150,8 +149,7 @@ extension TimerRef {
       writing.endPostponing(to: max(due, target))
     }
     if isWall { followWallClock() }
-    Trace.noteLast(.postponed, self)
-    return .ok
+    return Trace.noteLast(.postponed, self, .ok)
   }
 
   /// Changes the leeway and nothing else.
@@ -179,8 +177,7 @@ extension TimerRef {
     }
     let word = writing.before.setting(TimerWord.callbackPendingBit)
     writing.end(word)
-    Trace.noteLast(.fired, self)
-    return .ok
+    return Trace.noteLast(.fired, self, .ok)
   }
 }
 

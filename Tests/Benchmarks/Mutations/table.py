@@ -141,7 +141,7 @@ mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps t
          ("Slot/TimerWord.swift", "{ «(BROKEN ? with(.cancelled) : »with(.cancelled).withNextGeneration«)».withoutPostponement }"),
          M())
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
-         (ENDING, "noteLast(.cancelled, self)\n    return isBusy« && !BROKEN» ? .running : .ok\n"), C("a_bare_timer_says_that_its_handler_is_running"))
+         (ENDING, "noteLast(.cancelled, self, isBusy« && !BROKEN» ? .running : .ok)\n"), C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
@@ -927,7 +927,7 @@ refused("slot-freed-without-writing", "a slot is freed that somebody may be writ
         (CREATION, "    writing.endSideRecord()\n    control.free(writing, thread)", "    writing.endSideRecord()\n    control.free(writing.slot, thread)"),
         "cannot convert value of type 'TimerSlot'")
 refused("slot-freed-twice", "a slot is freed twice",
-        (ENDING, "    control.free(writing, ThreadState.obtain())\n«    control.free(writing, nil)\n»    Trace"), "consumed more than once")
+        (ENDING, "    control.free(writing, ThreadState.obtain())\n«    control.free(writing, nil)\n»    return .of"), "consumed more than once")
 refused("slot-not-published", "a slot is lost whose queue was released meanwhile",
         (CREATION, "    if let writing = writing.publish(.running, on: control, of: queue) {\n"
                    "      return unsafe giveUp(writing, control, ThreadState.existing, queue, out, before)\n    }\n",
