@@ -96,7 +96,7 @@ extension QueueCore {
   }
 
   private func nextDeadline(_ pass: borrowing Pass) -> Int64 {
-    control.followWallClock()
+    control.followWallClock(pass)
     takeInbox(pass)
     batch.dropOutdated()
     var next = hasWorkNow ? control.now : wheel.earliest() ?? .max

@@ -69,7 +69,7 @@ extension QueueCore {
   /// Takes in the changes of other threads, and gives the time before that.
   @inline(__always)
   private func takeChanges(_ pass: borrowing Pass) -> Int64 {
-    control.followWallClock()
+    control.followWallClock(pass)
     let now = control.now
     takeInbox(pass)
     return now

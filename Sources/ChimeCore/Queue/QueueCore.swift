@@ -3,7 +3,7 @@ import Synchronization
 /// One queue at work: its wheel, its pass, and what the pass keeps between two wake-ups. What other threads use often
 /// is in its `QueueControlBlock`; they use this object only to wake the queue, and for operations on the whole queue.
 ///
-/// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever holds it; the rest is constant,
+/// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever has a `Pass`; the rest is constant,
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
 package final class QueueCore: ControlledQueue, @unchecked Sendable {
   let id: UInt64

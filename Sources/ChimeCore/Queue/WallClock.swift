@@ -109,10 +109,9 @@ extension QueueControlBlock {
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
 /// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
-  /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
-  /// lock.
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass.
   @inline(__always)
-  func followWallClock() {
+  func followWallClock(_ pass: borrowing Pass) {
     // On any clock: the step may have been meant for an earlier queue of the control block.
     takeStep()
     if isWall { followWallOffset() }
