@@ -50,7 +50,7 @@ extension Schedule {
         case .wall: 3
         case .virtual: 4
         }
-      size = size & 0xFFFF | number << 16
+      size = (size & 0xFFFF) | (number << 16)
     }
   }
 }

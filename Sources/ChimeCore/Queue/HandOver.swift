@@ -195,7 +195,7 @@ final class HandOver: @unchecked Sendable {
   }
 
   private static func first(_ left: UInt64) -> Int { Int(left & 0xffff) }
-  private static func end(_ left: UInt64) -> Int { Int(left >> 16 & 0xffff) }
+  private static func end(_ left: UInt64) -> Int { Int((left >> 16) & 0xffff) }
 
   /// How many are left.
   var count: Int {

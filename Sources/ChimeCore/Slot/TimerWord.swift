@@ -84,7 +84,7 @@ struct TimerWord: Equatable {
   var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
   /// Of a running timer.
   @inline(__always) var postponement: Int64 {
-    Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* WheelTicks.tickShift)
+    Int64((bits >> 32) & 0x7FFF_FFFF) << Int64((bits >> 63) &* WheelTicks.tickShift)
   }
 
   /// When a running timer is due, given its cell's deadline, read together with this word.
@@ -140,21 +140,21 @@ struct TimerWord: Equatable {
   @inline(__always)
   var withNextGeneration: TimerWord {
     let low = UInt32(truncatingIfNeeded: bits)
-    let sum = low &+ 1 << TimerWord.generationShift
+    let sum = low &+ (1 << TimerWord.generationShift)
     let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x1FF)
-    return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
+    return TimerWord((bits & 0xFFFF_FFFF_0000_0000) | UInt64(sum ^ ((sum ^ low) & others)))
   }
 
   /// The word with that postponement; `nil` if it does not fit: from 2.1 s on.
   @inline(__always)
   func with(postponement: Int64) -> TimerWord? {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
-    return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
+    return TimerWord((bits & 0xFFFF_FFFF) | (UInt64(postponement) << 32))
   }
 
   /// This word, a running timer's, with the next larger postponement; after the largest, with the least.
   var withNextPostponement: TimerWord {
-    let isLargest = bits >> 32 & 0x7FFF_FFFF == 0x7FFF_FFFF
+    let isLargest = (bits >> 32) & 0x7FFF_FFFF == 0x7FFF_FFFF
     return TimerWord((isLargest ? withoutPostponement.bits : bits) &+ (1 << 32))
   }
 
@@ -167,12 +167,12 @@ struct TimerWord: Equatable {
   func with(longPostponement distance: Int64) -> TimerWord? {
     guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << WheelTicks.tickShift else { return nil }
     let units = (UInt64(distance) &+ (1 << WheelTicks.tickShift - 1)) >> WheelTicks.tickShift
-    return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | units << 32)
+    return TimerWord((bits & 0xFFFF_FFFF) | (1 << 63) | (units << 32))
   }
 
   /// This word, for a timer that is now suspended; its cell's deadline includes the postponement.
   func suspended(at now: Int64) -> TimerWord {
-    TimerWord(with(.suspended).bits & 0xFFFF_FFFF | UInt64(CompactDuration(max(now, 0)).bits) << 32)
+    TimerWord((with(.suspended).bits & 0xFFFF_FFFF) | (UInt64(CompactDuration(max(now, 0)).bits) << 32))
   }
 
   /// When a suspended timer was suspended, or a little earlier.
