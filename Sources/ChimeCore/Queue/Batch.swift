@@ -4,9 +4,9 @@
 struct Batch {
   /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
   private var pendingCallbacks = PassList<SlotIndex>()
-  private var ready = PassList<ReadyItem>()
+  private var ready = PassList<BatchItem>()
   /// Scratch memory for sorting `ready`.
-  private var sorting = PassList<ReadyItem>()
+  private var sorting = PassList<BatchItem>()
   /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
   /// concurrent queue hands over at the end of the slice.
   private var due = PassList<SlotIndex>()
@@ -75,7 +75,7 @@ struct Batch {
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= now || word.hasWriter {
         ready.append(
-          ReadyItem(deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index, .due))
+          BatchItem(deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index, .due))
       } else {
         others.append(index)
       }
@@ -92,7 +92,7 @@ struct Batch {
       let slot = Slab.slot(pendingCallbacks[i])
       let time = slot.pendingCallbackTime()
       ready.append(
-        ReadyItem(
+        BatchItem(
           deadline: time, activationSequence: slot.activationSequence, slot: slot.index,
           time == .min ? .callback : .fired))
     }
@@ -114,7 +114,7 @@ struct Batch {
 
   /// The next turn, in order.
   @inline(__always)
-  mutating func takeTurn() -> ReadyItem? {
+  mutating func takeTurn() -> BatchItem? {
     guard isOpen else { return nil }
     if next & 15 == 0, ready.count > 1 {
       // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
@@ -153,7 +153,7 @@ struct Batch {
     guard invariantsAreChecked else { return }
     for i in ready.indices {
       let item = ready[i]
-      if i > 0, ReadyItem.precedes(item, ready[i - 1]) {
+      if i > 0, BatchItem.precedes(item, ready[i - 1]) {
         invariantFailure("a batch out of order", ready[i - 1].deadline, item.deadline)
       }
       if item.deadline > now, item.kind == .due || item.kind == .callback {
@@ -179,7 +179,7 @@ struct Batch {
   /// A due timer that has had its turn has ticked, has it again, or was changed by a callback: otherwise its tick would come
   /// after those with later deadlines.
   /// - Parameter before: its generation and sequence, when the turn came.
-  func checkThatTurnWasUsed(_ item: ReadyItem, _ before: (UInt64, UInt32), at now: Int64) {
+  func checkThatTurnWasUsed(_ item: BatchItem, _ before: (UInt64, UInt32), at now: Int64) {
     let slot = Slab.slot(item.slot)
     if item.slot == heldBack { return }
     // The end of time never comes.

@@ -150,7 +150,7 @@ extension QueueCore {
 
   @inline(never)
   private func announceEndNow() {
-    if closing.finish() { WaitRegistry.queueEnded(self) }
+    if closing.noteEnd() { WaitRegistry.queueEnded(self) }
   }
 }
 
@@ -197,7 +197,7 @@ struct Closing: ~Copyable {
   var isOver: Bool { over.load(ordering: .sequentiallyConsistent) }
 
   /// True for the first caller.
-  func finish() -> Bool { !over.exchange(true, ordering: .sequentiallyConsistent) }
+  func noteEnd() -> Bool { !over.exchange(true, ordering: .sequentiallyConsistent) }
 
   var isHeldUp: Bool { outstanding.load(ordering: .sequentiallyConsistent) != 0 }
 

@@ -18,10 +18,10 @@ extension QueueCore {
     tick.value.actual = now
     guard try begin(&tick, kind, isAlone: isAlone, frame), let function = tick.function else { return }
     let returned = try function.call(&tick.value, tick.value.context)
-    try finish(&tick, returned: returned, isAlone: isAlone, frame)
+    try endHere(&tick, returned: returned, isAlone: isAlone, frame)
   }
 
-  /// Starts the callback. True: the caller calls `tick.function`, then `finish`.
+  /// Starts the callback. True: the caller calls `tick.function`, then `endHere`.
   ///
   /// The usual tick goes through here from top to bottom. All others leave at one of two places: at `decide`, while their
   /// cell is being written, or at `beginRare`, afterwards.
@@ -324,12 +324,12 @@ extension QueueCore {
   /// - Parameter returned: false if a handler has ended its thread; `nil` if none was called.
   @inline(never)
   func end(_ tick: inout StartedTick, returned: Bool? = nil, _ frame: CurrentFrame) throws(Forked) {
-    try finish(&tick, returned: returned, isAlone: handOver == nil, frame)
+    try endHere(&tick, returned: returned, isAlone: handOver == nil, frame)
   }
 
   /// `end`, inlined where the usual tick ends.
   @inline(always)
-  private func finish(
+  private func endHere(
     _ tick: inout StartedTick, returned: Bool?, isAlone: Bool, _ frame: CurrentFrame
   ) throws(Forked) {
     let slot = tick.slot

@@ -12,7 +12,7 @@ import Synchronization
   let slots: Int
 
   /// A batch has at most two turns of a slot: for a pending callback, and for what is due.
-  private static let itemBytes = 2 * MemoryLayout<ReadyItem>.stride
+  private static let itemBytes = 2 * MemoryLayout<BatchItem>.stride
   private static let indexBytes = MemoryLayout<SlotIndex>.stride
   private static let indexLists = 5
   private static let bytes = 2 * itemBytes + indexLists * indexBytes
@@ -25,8 +25,8 @@ import Synchronization
 
   func unmap() { unsafe Memory.unmap(base, slots * PassScratch.bytes) }
 
-  var ready: PassList<ReadyItem> { unsafe PassList(base, capacity: 2 * slots) }
-  var sorting: PassList<ReadyItem> { unsafe PassList(base + slots * PassScratch.itemBytes, capacity: 2 * slots) }
+  var ready: PassList<BatchItem> { unsafe PassList(base, capacity: 2 * slots) }
+  var sorting: PassList<BatchItem> { unsafe PassList(base + slots * PassScratch.itemBytes, capacity: 2 * slots) }
   var pendingCallbacks: PassList<SlotIndex> { list(0) }
   var due: PassList<SlotIndex> { list(1) }
   var others: PassList<SlotIndex> { list(2) }

@@ -77,7 +77,7 @@ MACHINE = "Kinds/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 PASS_LOCK = "Queue/PassLock.swift"
 DIRECT = "Timer/TimerRef+Fast.swift"
-READY = "Wheel/ReadyItem.swift"
+READY = "Wheel/BatchItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
 SLOTS = "Storage/QueueControlBlock+Slots.swift"
 TARGET = "Slot/TimerTarget.swift"
@@ -267,16 +267,16 @@ mutation("turn-not-kept", "12", "keepTurn", "a due tick loses its turn to anothe
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
          (BATCH, "if «!BROKEN, »ready.count > 1 { ready.sortByTurn"),
          C("ticks_due_in_one_pass_start"), M())
-mutation("start-order-ignored", "12", "ReadyItem.precedes", "activation sequences do not count",
+mutation("start-order-ignored", "12", "BatchItem.precedes", "activation sequences do not count",
          (READY, "«!BROKEN && »Int32(bitPattern: a.activationSequence &- b.activationSequence) < 0"),
          C("ticks_due_in_one_pass_start"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by activation sequence",
-         (READY, "    «if !BROKEN { »sortEqualDeadlinesByActivationSequence(other)« }»\n"), W("ReadyItemTests"))
+         (READY, "    «if !BROKEN { »sortEqualDeadlinesByActivationSequence(other)« }»\n"), W("BatchItemTests"))
 mutation("restart-same-generation", "7", "TimerRef.restartFast", "a plain timer that is rescheduled keeps its generation",
          (DIRECT, "writing.store(due: due, «BROKEN ? word : »word.withNextGeneration)"),
          M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
-         (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
+         (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("BatchItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if «!BROKEN, »item.activationSequence != slot.activationSequence {"),
          M())

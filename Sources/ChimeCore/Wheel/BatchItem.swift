@@ -1,5 +1,5 @@
 /// A callback that is due, in the order of promise 12.
-struct ReadyItem {
+struct BatchItem {
   let deadline: Int64
   let activationSequence: UInt32
   private let slotAndKind: TaggedSlot
@@ -16,7 +16,7 @@ struct ReadyItem {
   var kind: DeliveryKind { DeliveryKind(rawValue: slotAndKind.tag) }
 
   /// By deadline, then by activation; activation sequences of one thread are less than 2^31 activations apart.
-  static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
+  static func precedes(_ a: BatchItem, _ b: BatchItem) -> Bool {
     a.deadline != b.deadline
       ? a.deadline < b.deadline : Int32(bitPattern: a.activationSequence &- b.activationSequence) < 0
   }
@@ -35,7 +35,7 @@ struct DeliveryKind: RawRepresentable, Equatable {
   static var fired: DeliveryKind { DeliveryKind(rawValue: 2) }
 }
 
-extension PassList where Element == ReadyItem {
+extension PassList where Element == BatchItem {
   /// Batches below this size are sorted by comparisons, as are those that span more than 2^32 ns.
   private static var fewest: Int { 24 }
   /// Those up to this size are spread over buckets first.
@@ -53,7 +53,7 @@ extension PassList where Element == ReadyItem {
       let item = self[i]
       least = Swift.min(least, item.deadline)
       greatest = Swift.max(greatest, item.deadline)
-      if ReadyItem.precedes(item, previous) { descents &+= 1 }
+      if BatchItem.precedes(item, previous) { descents &+= 1 }
       previous = item
     }
     if descents == 0 { return }
@@ -80,7 +80,7 @@ extension PassList where Element == ReadyItem {
   /// Sorts the batch by spreading it over 128 buckets by the highest bits of `key`, the rest by insertion. False, with
   /// nothing done, if one of these would take too many.
   @inline(__always)
-  private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (ReadyItem) -> UInt64) -> Bool {
+  private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (BatchItem) -> UInt64) -> Bool {
     let shift = UInt64(Swift.max(0, 57 - greatest.leadingZeroBitCount))
     // SAFETY: initialised first, used at indices below 128 only. 512 bytes are always on the stack, not on the heap.
     let isSpread = unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 128) { starts in
@@ -110,7 +110,7 @@ extension PassList where Element == ReadyItem {
 
   /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
   @inline(__always)
-  private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (ReadyItem) -> UInt64) {
+  private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (BatchItem) -> UInt64) {
     var bit: UInt64 = 0
     while greatest >> bit != 0 {
       // SAFETY: initialised first, used at indices below 256 only. 1,024 bytes are always on the stack, not on the heap.
@@ -162,7 +162,7 @@ extension PassList where Element == ReadyItem {
     for i in range.dropFirst() {
       let item = self[i]
       var place = i
-      while place > range.lowerBound, ReadyItem.precedes(item, self[place &- 1]) {
+      while place > range.lowerBound, BatchItem.precedes(item, self[place &- 1]) {
         self[place] = self[place &- 1]
         place &-= 1
       }
@@ -176,11 +176,11 @@ extension PassList where Element == ReadyItem {
     let middle = range.lowerBound + range.count / 2
     merge(range.lowerBound..<middle, other)
     merge(middle..<range.upperBound, other)
-    if !ReadyItem.precedes(self[middle], self[middle - 1]) { return }
+    if !BatchItem.precedes(self[middle], self[middle - 1]) { return }
     for i in range { other[i] = self[i] }
     var (left, right) = (range.lowerBound, middle)
     for i in range {
-      if right == range.upperBound || left < middle && !ReadyItem.precedes(other[right], other[left]) {
+      if right == range.upperBound || left < middle && !BatchItem.precedes(other[right], other[left]) {
         self[i] = other[left]
         left += 1
       } else {
