@@ -21,6 +21,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     limited = try ChimeError.of { () throws(Status) in
       try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }
     }
+    limited.begin()
   }
 
   /// Holds the value for that long, and says when it has gone.
@@ -62,6 +63,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     } catch {
       throw error.error
     }
+    limited.begin()
   }
 
   deinit { limited.vanish() }

@@ -141,6 +141,32 @@ TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   EXPECT_OK(chime_expiring_release(other->id));
 }
 
+/* [8]: also one whose time is over before the call returns. The last user of a value that nobody has acquired is its queue. */
+typedef struct creation {
+  pthread_t maker;
+  int is_made, finalized, by_maker;
+} creation;
+
+static void note_who_finalizes(void *context) {
+  creation *c = context;
+  if (!load(&c->is_made) && pthread_equal(c->maker, pthread_self())) add(&c->by_maker, 1);
+  add(&c->finalized, 1);
+}
+
+TESTS_ON_DISPATCH_QUEUES(a_value_that_is_over_at_once_is_finalized_on_its_queue) {
+  creation *c = csuite_memory(t, sizeof *c);
+  c->maker = pthread_self();
+  for (int i = 0; i < csuite_scaled(2000) && !csuite_failed(t); i++) {
+    chime_expiring_t value;
+    store(&c->is_made, 0);
+    EXPECT_OK(chime_expiring_create(queue, c, note_who_finalizes, i % 8 * 1000, &value));
+    store(&c->is_made, 1);
+    EXPECT(await(&c->finalized, i + 1));
+    EXPECT_OK(chime_expiring_release(value));
+  }
+  EXPECT_EQ(load(&c->by_maker), 0);
+}
+
 VIRTUAL_TEST(a_reset_begins_the_time_anew_later_or_earlier) {
   probe *v = probe_value(t, queue, "v", 10);
   expects(v, "n");

@@ -147,6 +147,72 @@ CASES(a_sync_whose_function_forks, argument, 0, 2 * PLACES - 1) {
   place_end(where, queue);
 }
 
+/* ---- A child that begins anew inside ------------------------------------------------------------------------------------ */
+
+static int ran_in_child;
+
+static void begin_anew_and_work(void *unused) {
+  chime_queue_t own;
+  fork_here(unused);
+  if (forked != 0) return;
+  alarm(30);
+  /* The child's threads get the stacks of the parent's. */
+  for (int i = 0; i < 4; i++) {
+    if (i == 0 && chime_reinitialize() != CHIME_OK) _exit(WRONG);
+    if (place_make(i % 2 == 0 ? PRECISE : SERIAL, NULL, &own) != CHIME_OK) _exit(WRONG);
+    if (chime_timer_after(own, CHIME_MILLISECOND, count_tick, &ran_in_child, NULL, NULL) != CHIME_OK) _exit(WRONG);
+    if (!await(&ran_in_child, i + 1)) _exit(WRONG);
+    if (chime_queue_shutdown(own, PATIENCE) != CHIME_OK) _exit(WRONG);
+  }
+  _exit(0);
+}
+
+static void sync_elsewhere(const chime_tick *tick, void *unused) {
+  (void)tick, (void)unused;
+  EXPECT_OK(chime_queue_sync(queue, begin_anew_and_work, NULL, CHIME_FOREVER));
+  add(&done, 1);
+}
+
+/* In a function that another queue's handler waits for, whose frames are on a stack that the child's threads may have. */
+CASES(a_child_that_begins_anew_in_a_sync_of_a_handler, argument, 0, 11) {
+  static const int outer[] = {SERIAL, CONCURRENT, PRECISE}, inner[] = {SERIAL, PRECISE, DISPATCH, MAIN};
+  const int where = inner[argument / 3];
+  chime_queue_t waiting = place_queue(outer[argument % 3], NULL);
+  queue = place_queue(where, NULL);
+  EXPECT_OK(chime_timer_after(waiting, 0, sync_elsewhere, NULL, NULL, NULL));
+  EXPECT(place_await(where, queue, &done, 1));
+  EXPECT_EQ(end_of(forked), 0);
+  EXPECT_OK(chime_queue_shutdown(waiting, PATIENCE));
+  place_end(where, queue);
+}
+
+static void main_queue_of_child(const chime_tick *tick, void *unused) {
+  chime_queue_t own;
+  (void)tick;
+  fork_here(unused);
+  if (forked != 0) {
+    add(&done, 1);
+    EXPECT_OK(chime_main_stop());
+    return;
+  }
+  alarm(30);
+  if (chime_reinitialize() != CHIME_OK || place_make(MAIN, NULL, &own) != CHIME_OK) _exit(WRONG);
+  if (chime_timer_after(own, CHIME_MILLISECOND, stop_main, &ran_in_child, NULL, NULL) != CHIME_OK) _exit(WRONG);
+  if (chime_main_run() != CHIME_STOPPED || ran_in_child != 1) _exit(WRONG);
+  _exit(chime_queue_shutdown(own, PATIENCE) == CHIME_OK ? 0 : WRONG);
+}
+
+/* The child of a main queue's handler has a main queue of its own. argument: run by chime_main_run, or by the run loop */
+CASES(a_child_that_begins_anew_on_the_main_queue, argument, 0, 1) {
+  queue = place_queue(MAIN, NULL);
+  EXPECT_OK(chime_timer_after(queue, 0, main_queue_of_child, NULL, NULL, NULL));
+  if (argument == 0) EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+  else
+    while (load(&done) == 0) EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(end_of(forked), 0);
+  place_end(MAIN, queue);
+}
+
 /* ---- A call ------------------------------------------------------------------------------------------------------------- */
 
 static chime_timer_t timer;

@@ -137,6 +137,7 @@ package enum MainQueue: ProcessState {
   static func reinitialize() {
     preparing.reinitialize()
     isRunning.store(false, ordering: .relaxed)
+    unsafe (draining, hostOfDrain) = (nil, nil)
     stopRequest.reset()
     stopFile.store(-1, ordering: .relaxed)
   }

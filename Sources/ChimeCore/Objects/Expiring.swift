@@ -37,15 +37,16 @@ package final class Expiring: Sendable, ProcessState {
     let expiring = Expiring()
     let id = try table.add(expiring)
     let value = OwnedContext(value, finalizer)
-    do {
-      let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
-      expiring.state.withLock { $0.limited = limited }
-      return id
-    } catch {
+    let limited: LimitedValue<OwnedContext>
+    do { limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) } } catch {
       value.disown()
       table.remove(id)
       throw error
     }
+    expiring.state.withLock { $0.limited = limited }
+    _ = consume value
+    limited.begin()
+    return id
   }
 
   /// Sets the handler that is called once, after the value has vanished; `nil` for none.

@@ -9,6 +9,10 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     var onEnd: (((Value, CoreTick)?) -> Void)?
     /// 0 until it was made.
     var timer: UInt64 = 0
+    /// Its maker holds the value no more. Until then a tick ends nothing, because the value would go where it is made.
+    var hasBegun = false
+    /// A tick came before that.
+    var isLate = false
 
     /// `Int64.max` is never, as for timers.
     func isOver(_ now: Int64) -> Bool { deadline <= now && deadline != .max }
@@ -29,7 +33,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
   ///   - onEnd: gets the value that has vanished, and the tick; `nil` after `vanish` or the end of the queue has taken
-  ///     the value away. Called once, with no lock held.
+  ///     the value away. Called once, with no lock held, and by a tick not before `begin`.
   package static func make(
     _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, CoreTick)?) -> Void
   ) throws(Status) -> LimitedValue {
@@ -40,6 +44,16 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     let timer = try Receiver(limited).makeTimer(on: queue, schedule(deadline, lifetime, isWall))
     limited.state.withLock { $0.timer = timer }
     return limited
+  }
+
+  /// Called once by whoever has made it, and holds the value no more.
+  package func begin() {
+    let (isLate, id, deadline) = state.withLock { state in
+      state.hasBegun = true
+      return (state.isLate, state.timer, state.deadline)
+    }
+    guard isLate, let timer = TimerRef(id) else { return }
+    _ = timer.restart(LimitedValue.schedule(deadline, 0, timer.control.isWall))
   }
 
   private init(_ queue: UInt64, _ state: sending State) {
@@ -61,6 +75,10 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     // Released, and called, outside the lock.
     var (old, onEnd): (Value?, (((Value, CoreTick)?) -> Void)?) = state.withLock { state in
       if tick != nil, let now = QueueCore.steadyNow(queue), !state.isOver(now) { return (nil, nil) }
+      if tick != nil, !state.hasBegun {
+        state.isLate = true
+        return (nil, nil)
+      }
       defer { (state.value, state.onEnd) = (nil, nil) }
       return (state.value, state.onEnd)
     }

@@ -49,7 +49,8 @@ import Synchronization
     key.load(ordering: .acquiring) != 0 || preparing.withLock { _ in makeKey() }
   }
 
-  /// The calling thread has no free slots any more, and no run loop.
+  /// The calling thread has no free slots any more, and no run loop; and it is inside no callback of a queue that there is.
+  /// (The frames of a thread that waited for it lie on a stack that another one may have.)
   static func reinitialize() {
     preparing.reinitialize()
     all.reinitialize(List())
@@ -57,6 +58,7 @@ import Synchronization
     unsafe thread.storage.pointee.isListed = false
     unsafe thread.storage.pointee.forkMark = Fork.nextMark
     unsafe thread.storage.pointee.loop = nil
+    unsafe thread.storage.pointee.frame = nil
     for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
   }
 
