@@ -191,7 +191,7 @@ final class Queue {
           writing.forget()
           Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
-        Slab.slotsOut(of: chunk).pointee = 0
+        store[countsOf: chunk].out = 0
       }
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
       store.fresh = store.chunks.first?.slots ?? .none
