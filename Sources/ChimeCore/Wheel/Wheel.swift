@@ -416,10 +416,11 @@ struct Wheel: ~Copyable {
     return found
   }
 
-  /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
+  /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is, and one
+  /// with a callback, whose turn may have been held back for its writer (P2c).
   private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
     let word = slot.wordInOrder
-    return word.hasWriter && word.isLive ? placed : tick(of: slot, word)
+    return word.isLive && (word.hasWriter || word.hasPendingCallback) ? placed : tick(of: slot, word)
   }
 
   /// Where a slot with that word, which has no writer, belongs.
