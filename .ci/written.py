@@ -193,9 +193,10 @@ def debugger(debian, commands, front):
     for line in lines:
         line = line.replace("PID", "$process").replace("PROGRAM CORE", "./program core")
         status, said, complained = debian.run(f"""cc program.c -lchime -o program
+rm -f printed
 CHIME_TRACE=trace-%p.json stdbuf -oL ./program >printed & process=$!
 trap 'kill $process' EXIT
-until grep -q 'tick 3' printed; do sleep 0.05; done
+until grep -qs 'tick 3' printed; do sleep 0.05; done
 gdb -p $process -batch -ex 'generate-core-file core' >core.txt 2>&1
 {line}""", "/home/debugger")
         wanted = "3 ticks, 0 missed" if "chime-dump" in line else "in main ()"
