@@ -348,7 +348,7 @@ extension QueueCore {
     if new.isFree {
       let writing = Writing(free: slot)
       // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
-      try Fork.guarded { writing.endSideRecord() }
+      if slot.hasSideRecord { try Fork.guarded { writing.endSideRecord() } }
       control.free(writing, frame.thread)
     } else if new.isReleased {
       let writing = Writing(released: slot)

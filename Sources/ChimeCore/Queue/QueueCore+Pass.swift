@@ -26,9 +26,10 @@ extension QueueCore {
     try afterSlice(pass, callsBack: callsBack)
   }
 
-  /// Whether a slice may call anything: on a concurrent queue it hands over, and calls only at the queue's end.
+  /// Whether a slice may call anything: on a concurrent queue it hands over, and calls only at the queue's end. Without hooks
+  /// it makes no difference, and is not looked for.
   private func mayCallBack(at now: Int64, _ pass: borrowing Pass) -> Bool {
-    if closing.hasBegun || !functions.isEmpty || batch.wantsSlice { return true }
+    if hooks == nil || closing.hasBegun || !functions.isEmpty || batch.wantsSlice { return true }
     return handOver == nil && wheel.earliest(until: now &+ WheelTicks.rest(shift: wheel.shift)) != nil
   }
 

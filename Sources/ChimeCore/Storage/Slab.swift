@@ -94,6 +94,7 @@ enum Slab: ProcessState {
     }
   }
 
+  @inline(__always)
   static func slot(_ index: SlotIndex) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
 
   @inline(__always)
@@ -145,6 +146,7 @@ enum Slab: ProcessState {
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `Writing.end`; P2).
+  @inline(__always)
   static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
 
   /// Without looking the chunk up, which begins so many cells before.
@@ -156,6 +158,7 @@ enum Slab: ProcessState {
     return unsafe WheelPosition((chunk + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
 
+  @inline(__always)
   static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(UnsafeMutableRawPointer(slot.cell)) }
 
   @inline(__always)
@@ -256,8 +259,10 @@ struct FreeSlots {
 }
 
 extension SlotLink {
+  @inline(__always)
   init(_ slot: TimerSlot) { self.init(slot.index) }
 
+  @inline(__always)
   var slot: TimerSlot? { index.map { Slab.slot($0) } }
 }
 

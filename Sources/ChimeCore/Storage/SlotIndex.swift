@@ -13,7 +13,7 @@ struct SlotIndex: Equatable, BitwiseCopyable {
   static var unused: SlotIndex { unsafe SlotIndex(existing: 0) }
 
   /// The chunk that the slot is in.
-  var chunk: SlotChunk { unsafe SlotChunk(existing: Int(number >> 8)) }
+  @inline(__always) var chunk: SlotChunk { unsafe SlotChunk(existing: Int(number >> 8)) }
 }
 
 /// A chunk of the slab, by its number: 256 slots.
@@ -71,12 +71,14 @@ struct SlotLink: Equatable, BitwiseCopyable {
   @inline(__always)
   @unsafe init(bits: UInt32) { self.bits = bits }
 
+  @inline(__always)
   init(_ index: SlotIndex) { bits = index.number &+ 1 }
 
   static var none: SlotLink { unsafe SlotLink(bits: 0) }
   /// No slot either: the ends of a list in which `none` says that a slot is not in it; a watched timer that has ended.
   static var end: SlotLink { unsafe SlotLink(bits: .max) }
 
+  @inline(__always)
   var index: SlotIndex? { unsafe bits &- 1 < .max &- 1 ? existingIndex : nil }
 
   /// Of a link that is known to be to a slot.

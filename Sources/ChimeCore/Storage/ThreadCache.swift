@@ -25,9 +25,10 @@
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
   let storage: UnsafeMutablePointer<ThreadCacheStorage>
 
+  @inline(__always)
   init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
 
-  var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
+  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
   @inline(__always)
   private var ring: UnsafeMutablePointer<SlotIndex> {
@@ -36,9 +37,10 @@
   }
 
   /// The slot that has been here longest, if there are enough slots.
+  @inline(__always)
   func pop() -> SlotIndex? { hasEnough ? takeOldest() : nil }
 
-  var hasEnough: Bool { count > ThreadCache.kept }
+  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
 
   /// The slot that has been here longest, if there is any.
   @inline(__always)

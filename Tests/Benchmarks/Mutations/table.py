@@ -410,6 +410,9 @@ mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not look
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
          (HOST_DRIVER, "!isCurrent || «!BROKEN && »control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
          I("a wake-up beside a pass, host"))
+mutation("held-back-callback-moved", "3, 7", "Wheel.tick(of:placed:)", "P2c: a held-back timer with a callback is put where its deadline belongs",
+         (WHEEL, "word.isLive && (word.hasWriter || «!BROKEN && »word.hasPendingCallback) ? placed"),
+         I("an ignored call that is held up, and an extra tick"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
          (WHEEL, "guard «!BROKEN, »let old, old < next ?? .max else { return }"), I("a reschedule beside a position that moves"))
 mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a timer that has moved earlier meanwhile",
