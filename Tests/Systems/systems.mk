@@ -47,7 +47,7 @@ BYTES_riscv64-musl := 320000
 # Under wine64, whose files are kept apart from the user's own. mingw-w64's pthreads are part of each program.
 WINE := $(SOURCES_OF_CHIME)/build/wine
 CC_windows := x86_64-w64-mingw32-gcc-posix -D__USE_MINGW_ANSI_STDIO=1 -static
-START_windows = env WINEDEBUG=-all WINEPREFIX=$(WINE) WINEPATH=Z:$(call LIB_FOR,windows) $(firstword $(wildcard /usr/lib/wine/wine64 /usr/bin/wine64) wine64)
+START_windows = env WINEDEBUG=-all WINEPREFIX=$(WINE) WINEPATH=Z:$(call LIB_FOR,windows) $(abspath $(SOURCES_OF_CHIME)/../Tests/Systems/wine)
 LINK_windows = $(call LIB_FOR,windows)/libchime.dll.a
 EXE_windows := .exe
 BYTES_windows := 435000

@@ -15,12 +15,15 @@ package "$build/chime.pc" "$PWD/../../../include" "-L$LIB -lchime"
 passes() {
   name=$1
   shift
-  if timeout --kill-after=10 300 $START "$@" >"$build/output.txt" 2>&1 &&
-    grep -qE '^PASS|^test result: ok\. [1-9]' "$build/output.txt"; then
+  status=0
+  timeout --kill-after=10 300 $START "$@" >"$build/output.txt" 2>&1 || status=$?
+  if [ "$status" -eq 0 ] && grep -qE '^PASS|^test result: ok\. [1-9]' "$build/output.txt"; then
     echo "ok $name"
   else
-    echo "FAILED $name (status $?)"
+    echo "FAILED $name: status $status; $(wc -l <"$build/output.txt") lines, of which the last that no storm prints:"
     grep -vE '^(chime: panic in|goroutine|	|[a-zA-Z/]+\.)' "$build/output.txt" | tail -n 60
+    echo "and the last of all:"
+    tail -n 20 "$build/output.txt"
     exit 1
   fi
 }
