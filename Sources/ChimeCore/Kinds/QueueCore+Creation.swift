@@ -51,6 +51,7 @@ extension QueueCore {
   }
 
   /// A queue with a driver of the caller's kind.
+  @inline(never)
   package static func make(
     _ options: QueueOptions, isVirtual: Bool = false, runsInCalls: Bool = false,
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
@@ -81,16 +82,17 @@ extension QueueCore {
 extension QueueControlBlock {
   /// Sets up the control block for a new queue, which nobody knows yet.
   fileprivate func prepare(_ options: QueueOptions, isVirtual: Bool, isWall: Bool, runsInCalls: Bool) {
-    unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
+    var traits = QueueTraits()
+    if isVirtual { traits.insert(.virtual) }
+    if isWall { traits.insert(.wall) }
+    if runsInCalls { traits.insert(.runsInCalls) }
+    if options.givesRecords { traits.insert(.givesRecords) }
+    if !isVirtual || options.honoursLeeway { traits.insert(.honoursLeeway) }
+    self.traits = traits
     unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
-    unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
     unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
-    unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
-    unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
-    unsafe storage.pointee.createsFast.store(!isWall && !options.givesRecords, ordering: .relaxed)
-    unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopRequest.reset()
     unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
     unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)

@@ -59,16 +59,15 @@ extension QueueCore {
   }
 
   /// Takes the id away and releases the timers. `nil` if the id is stale.
+  @inline(never)
   private static func beginClosing(_ id: UInt64) throws(Forked) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.clearID(id)
     else { return nil }
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
-    // own (P7b).
-    core.closing.enter()
+    // own (P7c).
     core.closing.begin()
     let isRunning = try core.releaseTimers()
     core.closing.timersAreReleased()
-    _ = core.closing.leave()
     if control.runsInCalls || core.driver.hasEnded {
       try core.closeHere()
     } else {
@@ -123,7 +122,7 @@ extension QueueCore {
     } while !control.inboxIsEmpty
     batch.close()
 
-    // A release that is on its way visits all slots once; its end comes here again.
+    // The end of the last that is on its way comes here again.
     if closing.isHeldUp { return }
     var isIdle = true
     control.forEachSlot { slot in
@@ -177,8 +176,7 @@ struct Closing: ~Copyable {
   private static var releasing: UInt8 { 1 }
   private static var released: UInt8 { 2 }
   private let over = Atomic<Bool>(false)
-  /// Functions and deliveries on their way on a concurrent queue, and whoever begins to close the queue: while there are
-  /// some the queue does not end. Counted, then `hasBegun` or the functions' list is looked at; a closing pass says that it
+  /// Functions and deliveries on their way on a concurrent queue: while there are some the queue does not end. Counted, then `hasBegun` or the functions' list is looked at; a closing pass says that it
   /// closes, then reads this; all sequentially consistent: store buffering (P7b).
   private let outstanding = Atomic<Int>(0)
 
@@ -188,7 +186,7 @@ struct Closing: ~Copyable {
   func begin() { stage.store(Closing.releasing, ordering: .sequentiallyConsistent) }
 
   /// The timers are being released, some of their ids are not stale yet: until then no last callback is called, which might
-  /// use one of them (P7c).
+  /// use one of them, and the queue does not end (P7c).
   var isReleasing: Bool { stage.load(ordering: .sequentiallyConsistent) == Closing.releasing }
 
   func timersAreReleased() { stage.store(Closing.released, ordering: .sequentiallyConsistent) }

@@ -18,11 +18,9 @@ import Synchronization
   let virtualNow = Atomic<Int64>(0)
   /// How many activations there were on a virtual queue, where their order is exact whichever threads they are on.
   let activationSequence = Atomic<UInt32>(0)
-  let isVirtual = Atomic<Bool>(false)
+  let traits = Atomic<UInt8>(0)
   /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(chime_monotonic_clock())
-  /// Whether the queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13).
-  let isWall = Atomic<Bool>(false)
   /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step
   /// stores this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent:
   /// store buffering (P13b).
@@ -30,13 +28,6 @@ import Synchronization
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
-  /// Not on the wall clock, and with callbacks: timers without rare options are created by `TimerRef.createFast`.
-  let createsFast = Atomic<Bool>(true)
-  /// Whether ticks are taken as records.
-  let givesRecords = Atomic<Bool>(false)
-  /// Whether passes run only inside calls of the host: virtual and host-driven queues.
-  let runsInCalls = Atomic<Bool>(false)
-  let honoursLeeway = Atomic<Bool>(false)
   /// Whether timers are counted. This never changes, because caches bypass the count.
   let isLimited: Bool
   let index: UInt32
@@ -86,6 +77,20 @@ import Synchronization
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
     unsafe slots = Locked(SlotStore(firstRegion: pages))
   }
+}
+
+/// What a queue is, which stays so while it lives.
+struct QueueTraits: OptionSet {
+  let rawValue: UInt8
+
+  static let virtual = QueueTraits(rawValue: 1)
+  /// The queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13).
+  static let wall = QueueTraits(rawValue: 2)
+  /// Ticks are taken as records.
+  static let givesRecords = QueueTraits(rawValue: 4)
+  /// Passes run only inside calls of the host: virtual and host-driven queues.
+  static let runsInCalls = QueueTraits(rawValue: 8)
+  static let honoursLeeway = QueueTraits(rawValue: 16)
 }
 
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
@@ -138,13 +143,21 @@ struct SlotStore {
     nonmutating set { unsafe storage.pointee.free = newValue }
   }
   var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
-  @inline(__always) package var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
-  var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
-  @inline(__always) var createsFast: Bool { unsafe storage.pointee.createsFast.load(ordering: .relaxed) }
-  var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
   var isLimited: Bool { unsafe storage.pointee.isLimited }
-  var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
-  var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
+
+  @inline(__always)
+  var traits: QueueTraits {
+    get { unsafe QueueTraits(rawValue: storage.pointee.traits.load(ordering: .relaxed)) }
+    nonmutating set { unsafe storage.pointee.traits.store(newValue.rawValue, ordering: .relaxed) }
+  }
+
+  @inline(__always) package var isVirtual: Bool { traits.contains(.virtual) }
+  var isWall: Bool { traits.contains(.wall) }
+  /// Whether timers without rare options are created by `TimerRef.createFast`.
+  @inline(__always) var createsFast: Bool { traits.isDisjoint(with: [.wall, .givesRecords]) }
+  var givesRecords: Bool { traits.contains(.givesRecords) }
+  var runsInCalls: Bool { traits.contains(.runsInCalls) }
+  var honoursLeeway: Bool { traits.contains(.honoursLeeway) }
 
   /// A tick of the queue's wheel is 2^shift nanoseconds.
   var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }

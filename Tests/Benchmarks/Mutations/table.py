@@ -167,10 +167,10 @@ mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared the
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
-         ("Wheel/Placement.swift", "let unit = unit(upTo: «BROKEN ? 2 * leeway : »leeway)"),
+         ("Wheel/WheelTicks.swift", "let unit = unit(upTo: «BROKEN ? 2 * leeway : »leeway)"),
          C("a_virtual_queue_can_honour_leeway"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
-         ("Wheel/Placement.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
+         ("Wheel/WheelTicks.swift", "guard «!BROKEN, »leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"), M())
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DUE_TIMES, "        isDelay« || BROKEN»\n        ? now.saturatingAdd(period)"),
@@ -804,10 +804,8 @@ mutation("id-before-pin", "10", "whileItLives", "P7: the id is checked before th
 mutation("pin-forgotten", "10", "whileItLives", "P7: no pin",
          (CORE, "«BROKEN ? control.id == id ? body() : nil : »control.pinned { control.id == id ? body() : nil }\n"),
          I("jump of a queue"))
-mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7b: a pass may end the queue before its timers are visited",
-         [(CLOSING, "    «if !BROKEN { »core.closing.enter()« }»\n"),
-          (CLOSING, "    «if !BROKEN { »_ = core.closing.leave()« }»\n"),
-          (CLOSING, "    if «!BROKEN, »closing.isReleasing { return }\n    try endOutstanding")], I("a release that is held up"))
+mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7c: a pass may end the queue before its timers are visited",
+         (CLOSING, "    if «!BROKEN, »closing.isReleasing { return }\n    try endOutstanding"), I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
          (PASS, "    if closing.leave(count)«, !BROKEN» { control.wake() }\n"), I("shutdown"))
 mutation("creator-checks-first", "8, 10", "Writing.publish", "P8: the id is checked before the word is read",

@@ -44,7 +44,7 @@ final class Queue {
     core = QueueCore.find(id)!
     if isWall {
       // As `prepare` does it; nobody knows the queue yet.
-      core.control.storage.pointee.isWall.store(true, ordering: .relaxed)
+      core.control.traits.insert(.wall)
       core.ticksAreRare = true
       core.control.wallOffset = WallClock.offset.low
     }
