@@ -1536,7 +1536,8 @@ CHIME_API chime_status chime_main_stop(void);
  *     callback returns with a cancellation pending, which cancels no timer, and if one that waits is cancelled.
  *     Cancellation acts on these threads inside your functions only; and on a thread that one callback has ended, not in
  *     those that follow before another takes its place.
- *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
+ *   - A thread of libdispatch, or a run loop's, survives, and so does one that waits in a call and runs a queue's callbacks
+ *     meanwhile because the system refuses Chime a thread. glibc regards it as ending: setuid and the like no longer apply
  *     to it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
  *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers

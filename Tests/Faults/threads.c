@@ -233,6 +233,40 @@ CASES(the_only_thread_waits, argument, 0, 7) {
   EXPECT_EQ(load(&finalized), 1);
 }
 
+/* ---- The turn that the waiting thread gives ends its thread ---------------------------------------------------------- */
+
+static void end_thread(void *context) {
+  add(context, 1);
+  pthread_exit(NULL);
+}
+
+static void wait_beside(const chime_tick *tick, void *context) {
+  (void)tick;
+  EXPECT_OK(chime_queue_async(awaited, end_thread, &ran_before, NULL));
+  EXPECT_OK(chime_queue_sync(awaited, count_call, &ran, CHIME_FOREVER));
+  add(context, 1);
+}
+
+/* One thread is granted. The main thread waits while a handler has it, or its handler waits. */
+CASES(who_waits_outlives_the_turn_that_it_gives, in_handler, 0, 1) {
+  chime_queue_t queue;
+  store(&to_grant, 1);
+  store(&to_refuse, -1);
+  REQUIRE_OK(place_make(SERIAL, NULL, &awaited));
+  REQUIRE_OK(place_make(SERIAL, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 0, in_handler ? wait_beside : stay, &answered, NULL, NULL));
+  if (!in_handler) {
+    EXPECT(await(&staying, 1));
+    wait_beside(NULL, &answered);
+    store(&may_go, 1);
+  }
+  EXPECT(await(&answered, 1));
+  EXPECT_EQ(load(&ran_before), 1);
+  EXPECT_EQ(load(&ran), 1);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(awaited, PATIENCE));
+}
+
 /* ---- The turn that the waiting thread gives forks -------------------------------------------------------------------- */
 
 enum { TURN, ENTER, LEAVE, POINTS };

@@ -23,12 +23,18 @@ extension ThreadState {
     return unsafe result.unsafelyUnwrapped
   }
 
-  /// Runs `body` as if the calling thread were inside no callback.
+  /// Runs `body` as if another thread did, outside the callbacks that the calling one is inside: a callback in it that ends
+  /// its thread does not end this one.
   static func outsideCallbacks(_ body: () throws(Forked) -> Void) throws(Forked) {
-    guard let thread = existing else { return try body() }
-    let outer = unsafe thread.storage.pointee.frame
-    unsafe thread.storage.pointee.frame = nil
-    defer { unsafe thread.storage.pointee.frame = outer }
+    let outer = unsafe existing?.storage.pointee.frame ?? nil
+    let hasEnded = existing?.hasEnded ?? false
+    unsafe existing?.storage.pointee.frame = nil
+    defer {
+      if let thread = existing {
+        unsafe thread.storage.pointee.frame = outer
+        thread.hasEnded = hasEnded
+      }
+    }
     try body()
   }
 
