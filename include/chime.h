@@ -175,8 +175,8 @@ typedef int32_t chime_status;
 enum {
   CHIME_OK = 0,        /* the call took effect */
   CHIME_IGNORED = 1,   /* the call means nothing in this state and changed nothing; not an error */
-  CHIME_RUNNING = 2,   /* the call took effect; a handler of this timer that had started has not returned yet, as is
-                          always so inside that handler */
+  CHIME_RUNNING = 2,   /* the call took effect; a handler of this timer that had started, be it its registration or
+                          cancel handler, has not returned yet, as is always so inside that handler */
   CHIME_STOPPED = 3,   /* the call ended because a stop was requested */
   CHIME_TIMED_OUT = 4, /* the timeout ended before what was waited for; whatever else the call does is in effect */
 
@@ -1512,8 +1512,8 @@ CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
  * chime_queue_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread; CHIME_ERROR_RESOURCE;
- *         CHIME_ERROR_NO_MEMORY
+ *         inside this call, or in a handler of the main queue; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another
+ *         thread; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
  *
  * The main thread. Calls back: yes. Waits: for time.
  */

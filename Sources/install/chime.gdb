@@ -20,7 +20,7 @@ class ChimeDump(gdb.Command):
 
     MAGIC = b"chime layout 1\n\0"
     MEMBERS = (
-        "control_id control_virtual_now control_is_virtual control_clock control_core"
+        "control_id control_virtual_now control_traits control_clock control_core"
         " core_id core_label"
         " counters_late counters_missed counters_passes counters_merged counters_last_pass counters_buckets"
         " slots_in_chunk slot_size"
@@ -54,7 +54,7 @@ class ChimeDump(gdb.Command):
         elif not is_running:
             print(f"deadlines are told from {last.get(time.CLOCK_MONOTONIC, 0)} ns, when a queue was last at work")
         for control, core in controls:
-            if self.read(control + self.control_is_virtual, 1) != b"\0":
+            if self.is_virtual(control):
                 now = self.signed(control + self.control_virtual_now)
             elif is_running and not argument:
                 now = time.clock_gettime_ns(self.clock(control))
@@ -184,9 +184,12 @@ class ChimeDump(gdb.Command):
         text = re.sub(r'(["\\])', r"\\\1", label.decode(errors="replace"))
         return ' "%s"' % self.HIDDEN.sub(self.halves, text) if label else ""
 
+    def is_virtual(self, control):
+        return self.read(control + self.control_traits, 1)[0] & 1 != 0
+
     def dump(self, control, core, chunks, now):
         lines, running = [], 0
-        is_virtual = self.read(control + self.control_is_virtual, 1) != b"\0"
+        is_virtual = self.is_virtual(control)
         for first, chunk in chunks:
             records = self.read(chunk, self.slots_in_chunk * self.slot_size)
             for index in range(self.slots_in_chunk):

@@ -11,7 +11,7 @@ typedef struct chime_layout {
   char magic[16];
   const void *queues; /* pointers to control blocks, from index 1 on, up to the first NULL */
   const void *chunks; /* pairs of pointers, to a chunk of slots and to its control block, up to the first NULL */
-  uint32_t control_id, control_virtual_now, control_is_virtual, control_clock, control_core;
+  uint32_t control_id, control_virtual_now, control_traits, control_clock, control_core;
   uint32_t core_id, core_label; /* the label is a Swift string */
   uint32_t counters_late, counters_missed, counters_passes, counters_merged, counters_last_pass, counters_buckets;
   uint32_t slots_in_chunk, slot_size;
@@ -22,12 +22,12 @@ typedef struct chime_layout {
 /* In memory that is written to, so that it is in every core file. */
 static chime_layout_record chime_layout __attribute__((used)) = {
     .magic = "chime layout 1\n",
-    /* QueueControlBlockStorage; its core is a pointer */
+    /* QueueControlBlockStorage; its core is a pointer, and the lowest of its traits says that it is virtual */
     .control_id = 0,
     .control_virtual_now = 16,
-    .control_is_virtual = 28,
+    .control_traits = 28,
     .control_clock = 32,
-    .control_core = 408,
+    .control_core = 400,
     /* QueueCore, and its QueueCounters */
     .core_id = 16,
     .core_label = 32,

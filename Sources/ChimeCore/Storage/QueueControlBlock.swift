@@ -79,7 +79,7 @@ import Synchronization
   }
 }
 
-/// What a queue is, which stays so while it lives.
+/// What a queue is, which stays so while it lives. Debuggers read the lowest (CPlatform's layout.c).
 struct QueueTraits: OptionSet {
   let rawValue: UInt8
 
