@@ -235,9 +235,16 @@ CASES(the_only_thread_waits, argument, 0, 7) {
 
 /* ---- The turn that the waiting thread gives ends its thread ---------------------------------------------------------- */
 
+static int by_cancellation;
+
 static void end_thread(void *context) {
   add(context, 1);
-  pthread_exit(NULL);
+  if (by_cancellation) {
+    EXPECT_OK(pthread_cancel(pthread_self()));
+    pthread_testcancel();
+  } else {
+    pthread_exit(NULL);
+  }
 }
 
 static void wait_beside(const chime_tick *tick, void *context) {
@@ -247,9 +254,12 @@ static void wait_beside(const chime_tick *tick, void *context) {
   add(context, 1);
 }
 
-/* One thread is granted. The main thread waits while a handler has it, or its handler waits. */
-CASES(who_waits_outlives_the_turn_that_it_gives, in_handler, 0, 1) {
+/* One thread is granted. The main thread waits while a handler has it, or its handler waits. By pthread_exit, and by
+   cancellation. */
+CASES(who_waits_outlives_the_turn_that_it_gives, argument, 0, 3) {
+  const int in_handler = argument % 2;
   chime_queue_t queue;
+  by_cancellation = argument / 2;
   store(&to_grant, 1);
   store(&to_refuse, -1);
   REQUIRE_OK(place_make(SERIAL, NULL, &awaited));

@@ -176,8 +176,9 @@ struct Closing: ~Copyable {
   private static var releasing: UInt8 { 1 }
   private static var released: UInt8 { 2 }
   private let over = Atomic<Bool>(false)
-  /// Functions and deliveries on their way on a concurrent queue: while there are some the queue does not end. Counted, then `hasBegun` or the functions' list is looked at; a closing pass says that it
-  /// closes, then reads this; all sequentially consistent: store buffering (P7b).
+  /// Functions and deliveries on their way on a concurrent queue: while there are some the queue does not end. Counted,
+  /// then `hasBegun` or the functions' list is looked at; a closing pass says that it closes, then reads this; all
+  /// sequentially consistent: store buffering (P7b).
   private let outstanding = Atomic<Int>(0)
 
   /// The queue was released: nothing is delivered any more but what a release owes.

@@ -805,7 +805,8 @@ mutation("pin-forgotten", "10", "whileItLives", "P7: no pin",
          (CORE, "«BROKEN ? control.id == id ? body() : nil : »control.pinned { control.id == id ? body() : nil }\n"),
          I("jump of a queue"))
 mutation("stand-in-is-ended", "20", "ThreadState.outsideCallbacks", "a turn's callback ends the thread that waits",
-         ("Storage/Frames.swift", "        «if !BROKEN { »thread.hasEnded = hasEnded« }»\n"), F("threads", "who_waits_outlives_the_turn_that_it_gives"))
+         ("Storage/Frames.swift", "        «if !BROKEN { »thread.hasEnded = hasEnded« }»\n"),
+         F("threads", "who_waits_outlives_the_turn_that_it_gives"))
 mutation("closing-not-held-up", "8, 16", "QueueCore.beginClosing", "P7c: a pass may end the queue before its timers are visited",
          (CLOSING, "    if «!BROKEN, »closing.isReleasing { return }\n    try endOutstanding"), I("a release that is held up"))
 mutation("delivery-lets-go-silently", "8, 16", "QueueCore.deliverHandedOver", "P7b: the last delivery wakes no pass",
