@@ -116,6 +116,16 @@ def wrong(path, workflow, is_release):
         for step in job.get("steps", []):
             if "run" in step:
                 yield from wrong_in_command(where, step["run"])
+                yield from wrong_in_limit(where, job, step["run"])
+
+
+def wrong_in_limit(where, job, command):
+    """A job allows what .ci/run allows itself, and two minutes for the clone, so that a run that is cut off can say so."""
+    limits = [int(limit) for limit in re.findall(r"limit=(\d+)", (ROOT / ".ci/run").read_text())]
+    for arguments in re.findall(r"\.ci/run\b(.*)", command):
+        limit = {"": min(limits), " everything": max(limits)}.get(arguments.rstrip())
+        if limit and job.get("timeout-minutes") != limit // 60 + 2:
+            yield f"{where}: {job.get('timeout-minutes')} minutes for .ci/run{arguments}, which allows itself {limit // 60}"
 
 
 # That lets_in notices what it is for: a job, and a word of what it must say.

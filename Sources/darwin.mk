@@ -38,7 +38,7 @@ library: $(DYLIB)
 
 $(DARWIN)/ready: install/darwin.sh
 	install/darwin.sh $(DARWIN)
-$(addprefix $(BUILD)/,chime.o $(C_FILES:%=%.o)): $(DARWIN)/ready
+$(addprefix $(BUILD)/,chime.o $(C_FILES:%=%.o)) syntax: $(DARWIN)/ready
 
 # The toolchain's archive has no index.
 $(RUNTIME): Makefile darwin.mk | $(BUILD)/lib
