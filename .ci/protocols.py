@@ -13,7 +13,7 @@ import sys
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 files = {os.path.basename(path)[:-6]: path for path in glob.glob("Sources/ChimeCore/*/*.swift")}
 files.update({path.split("/", 2)[2]: path for path in glob.glob("Sources/C[PS]*/**/*.[ch]", recursive=True)})
-in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;]*$")
+in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;{]*(?:\{.*)?$")
 wrong = count = 0
 named = set()
 for line in open("Sources/Protocols.md"):

@@ -110,7 +110,7 @@ def position(fence=F(SC), load=SC):
 
 
 def start_order(drops=True):
-    """P2 and the activation sequence: a writer stores its activation sequence and relies on the position; the pass compares activation sequences."""
+    """P2b. A writer stores its activation sequence and relies on the position; the pass compares activation sequences."""
     def advance():
         yield W("position", 0)
         yield F(SC)
@@ -118,7 +118,7 @@ def start_order(drops=True):
         seen = yield R("start_order")
         # At delivery, after it has waited for the writer: another activation sequence, and the item is dropped, or placed.
         return "placed" if not drops or word == 0 else ("dropped" if seen == 0 else "delivered")
-    return [thread(X("word", 1), W("start_order", 1, REL), R("position", SC)), advance], \
+    return [thread(X("word", 1), W("start_order", 1), R("position", SC)), advance], \
         {"position": 5, "word": 0, "start_order": 0}, lambda r: r == ((0, 5), "dropped")
 
 
@@ -171,9 +171,9 @@ def deadline(field=REL, fence=F(ACQ)):
         {"word": 0, "deadline": 7}, lambda r: r[1] == (0, 8, 0)
 
 
-def waited():
+def waited(order=SC):
     """P6. The flag is in the word: one location decides."""
-    return [thread(U("word", lambda old: 3 if old == 1 else None, ACQ_REL)), thread(X("word", 0, ACQ_REL))], {"word": 1}, \
+    return [thread(U("word", lambda old: 3 if old == 1 else None, order)), thread(X("word", 0, order))], {"word": 1}, \
         lambda r: r == ((1,), (1,))
 
 
@@ -200,10 +200,10 @@ def creation(look=ACQ, check=SC, visit=SC):
     return [creator, release], {"word": 0, "id": 1}, lambda r: r[0] and r[1][-1] != 9
 
 
-def target(publish=SC, visit=SC):
+def target(publish=SC, fence=F(SC), look=SC):
     """P8b. A creator publishes its timer, then reads its target's counts; the last release takes those away, then visits
     the timers."""
-    return sees([W("word", 1, publish), R("id", SC)], [X("id", 0), R("word", visit)], word=0, id=1)
+    return sees([X("word", 1, publish), R("counts", look)], [X("counts", 0), fence, R("word", ACQ)], word=0, counts=1)
 
 
 def step(store=SC, take=SC, settle=SC, look=SC):
@@ -244,8 +244,8 @@ ROWS = [
     ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
     ("", position(fence=None), "without the fence", True, True),
     ("", position(load=ACQ), "acquire loads behind the fence", None, False),
-    ("P2 activation sequence, position", start_order(), "an item whose activation sequence differs is dropped", True, True),
-    ("", start_order(drops=False), "it is placed", False, False),
+    ("P2b activation sequence, position", start_order(drops=False), "stored relaxed; an item with another one is placed", False, False),
+    ("", start_order(), "it is dropped", True, True),
     ("P3 due time beside a writer", due_time(), "deadline stored with release", False, False),
     ("", due_time(field=RLX), "stored relaxed", True, False),
     ("", due_time(fence=None), "no acquire fence", True, False),
@@ -255,10 +255,11 @@ ROWS = [
     ("", former(fence=None), "no acquire fence", True, False),
     ("P3 former due time, the next", former_of_another(), "time stored with release", False, False),
     ("", former_of_another(time=RLX), "time stored relaxed", True, False),
-    ("Word read twice, deadline", deadline(), "field stored with release", False, False),
+    ("P3b word read twice, deadline", deadline(), "field stored with release", False, False),
     ("", deadline(field=RLX), "relaxed", True, False),
     ("", deadline(fence=None), "no acquire fence", True, False),
-    ("P6 waited flag", waited(), "one word, acquire-release", False, False),
+    ("P6 waited flag", waited(), "one word, sc", False, False),
+    ("", waited(ACQ_REL), "acquire-release", False, False),
     ("P5 watched", watched(), "all sc", False, False),
     ("", watched(store=REL), "watched stored with release", True, True),
     ("", watched(look=ACQ), "word loaded with acquire", True, False),
@@ -273,9 +274,10 @@ ROWS = [
     ("", creation(look=RLX), "the word looked at relaxed", True, False),
     ("", creation(check=RLX), "the id looked at relaxed", False, False),
     ("", creation(visit=ACQ), "the word changed with acquire", True, False),
-    ("P8b creation, end of a target", target(), "all sc", False, False),
-    ("", target(publish=REL), "timer published with release", True, True),
-    ("", target(visit=ACQ), "words visited with acquire", True, False),
+    ("P8b creation, end of a target", target(), "all sc, a fence, words visited with acquire", False, False),
+    ("", target(look=ACQ), "counts loaded with acquire", True, False),
+    ("", target(publish=RLX), "timer published relaxed", True, False),
+    ("", target(fence=None), "without the fence", True, False),
     ("P21 reserve, link", reserve_list(), "head swapped and loaded sc", False, False),
     ("", reserve_list(give=RLX), "head swapped relaxed", True, False),
     ("", reserve_list(take=RLX), "head loaded relaxed", True, False),
@@ -283,6 +285,31 @@ ROWS = [
     ("", reserve_room(leave=RLX), "promise given back relaxed", True, False),
     ("", reserve_room(promise=RLX), "promise asked for relaxed", True, False),
 ]
+
+# What each thread of a row is in the code: functions, one behind another, whose atomic operations come in this order and with
+# these memory orders; "" is what the code leaves to a driver or the kernel. .ci/orders.py looks at both.
+BEGIN, STORE, GIVE_UP = "Writing+End:beginWriting", "Writing+Cell:store", "Writing:giveUp"
+QUERY = "Snapshot:read"
+CODE = {
+    "P1 inbox, next wake-up": ("QueueControlBlock:push QueueControlBlock:wakeIfEarlier", "QueueCore+Pass:armNextWakeUp"),
+    "P1 link, word": (f"QueueControlBlock:push {GIVE_UP}", "QueueCore+Delivery:sendOn QueueControlBlock:wake", ""),
+    "P2 position, word": (f"{BEGIN} Writing+End:end", "Wheel:advance Batch:collect"),
+    "P2b activation sequence, position": (f"{BEGIN} TimerRef+Running:apply Writing+End:end", "Wheel:advance Batch:collect QueueCore+Pass:deliverBatch"),
+    "P3 due time beside a writer": (f"{BEGIN} {STORE} {GIVE_UP} {BEGIN} {STORE}", f"{QUERY} Snapshot:exactDueTime"),
+    "P3 former due time": (f"{BEGIN} Snapshot:keep {STORE} {GIVE_UP}", f"{QUERY} Snapshot:dueTime Snapshot:of Snapshot:exactDueTime"),
+    "P3 former due time, the next": (GIVE_UP, "Snapshot:keep", f"{QUERY} Snapshot:of Snapshot:exactDueTime"),
+    "P3b word read twice, deadline": (f"{BEGIN} {STORE} {GIVE_UP}", f"{QUERY} Snapshot:isUnchanged"),
+    "P6 waited flag": ("TimerSlot+Word:requestWakeUp", "TimerSlot+Word:endCallback"),
+    "P5 watched": ("HostDriver:watchTimer HostDriver:isWorthWatching", "TimerRef+Fast:cancel QueueControlBlock:noteEnd"),
+    "P7 pin": ("QueueControlBlock:pinned QueueCore:whileItLives", "QueueControlBlock:clearID QueueControlBlock:waitForPins"),
+    "P13b step, next wake-up": ("WallClock:wakeAfterStep QueueControlBlock:wake", "WallClock:takeStep QueueCore+Pass:armNextWakeUp"),
+    "P8 creation, release": ("Writing:publish", "QueueControlBlock:clearID QueueCore+Closing:releaseTimers"),
+    "P8b creation, end of a target": ("Writing:publish TimerRef+Creation:create", "TimerTarget:change TimerTarget:endTimers TimerRef+Fast:release"),
+    "P21 reserve, link": ("common/memory.c:give_to_reserve", "common/memory.c:take_from_list"),
+    "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise common/memory.c:room"),
+}
+NAMES = {"start_order": "activationSequence", "flag": "stepIsPending", "head": "free_lists", "link": "whole"}
+NOT_IN_CODE = ("clock", "lock")
 
 
 MODELS = {"C11": "c11", "x86": "x86", "Arm": "arm", "RISC-V": "riscv"}
