@@ -4,6 +4,7 @@
     mutations.py [NAME...]      some mutations; else all that have no result yet
     mutations.py --check        only looks whether each piece of text is still there once, and each test
     mutations.py --refused      whether the compiler refuses each mistake of the list "does not compile"
+    mutations.py --orders       whether .ci/orders.py sees each of the list "another order"
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
 builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
@@ -397,9 +398,28 @@ def refused():
     return 0
 
 
+def orders():
+    """Nothing is compiled: the check reads the core with each mistake, and is to name its row and function."""
+    sys.path.insert(0, str(ROOT / ".ci"))
+    from orders import Code, wrong
+    if said := list(wrong(Code())):
+        sys.exit("\n".join(["red without a mutation:", *said]))
+    missed = []
+    for mutation in table.REORDERED:
+        changed = apply({}, mutation, 0)
+        said = changed and list(wrong(Code({os.path.normpath(CORE / path): text for path, text in changed.items()})))
+        if not any(re.match(mutation.says, each) for each in said or ()):
+            missed.append(mutation.name)
+            print(f"{mutation.name}: not seen: {said or not_there(mutation)}")
+    print(f"{len(table.REORDERED) - len(missed)} of {len(table.REORDERED)} other orders are seen")
+    return len(missed) > 0
+
+
 def main():
     if "--refused" in sys.argv:
         return refused()
+    if "--orders" in sys.argv:
+        return orders()
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = [m for m in table.ALL if not names or m.name in names]
     if not os.environ.get("AGAIN") and not names:
@@ -407,7 +427,7 @@ def main():
     made = layers(chosen)
     if "--check" in sys.argv:
         lines = [f"{mutation.name}: {count} times in {path}: {old!r}"
-                 for mutation in table.REFUSED for path, old, count in not_there(mutation)]
+                 for mutation in table.REFUSED + table.REORDERED for path, old, count in not_there(mutation)]
         lines += [line for mutation in chosen for line in tests_not_there(mutation)]
         if lines:
             sys.exit("\n".join(lines))

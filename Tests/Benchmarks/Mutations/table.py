@@ -15,6 +15,7 @@ class Mutation:
 
 ALL = []
 REFUSED = []
+REORDERED = []
 
 
 def whole(path, text, new=None):
@@ -34,6 +35,13 @@ def refused(name, what, edits, says):
     edits = edits if isinstance(edits, list) else [edits]
     REFUSED.append(Mutation(name, None, None, what, [whole(*edit) for edit in edits], ()))
     REFUSED[-1].says = says
+
+
+def reordered(name, what, edits, says):
+    """Atomic operations of the core in another order, or with a weaker one: how what .ci/orders.py says of it begins."""
+    edits = edits if isinstance(edits, list) else [edits]
+    REORDERED.append(Mutation(name, None, None, what, [whole(*edit) for edit in edits], ()))
+    REORDERED[-1].says = says
 
 
 def C(*names, **environment):
@@ -984,3 +992,45 @@ refused("pass-by-a-frame", "a callback of a concurrent queue takes in the change
         "cannot convert value of type 'CurrentFrame'")
 refused("pass-kept", "a pass is kept beyond its end",
         (PASS, "  func takeScratch(_ pass: borrowing Pass) {\n«    let kept = pass\n    takeInbox(kept)\n»"), "is borrowed and cannot be consumed")
+
+# Another order.
+
+CONTROL = "Storage/QueueControlBlock.swift"
+reordered("advance-without-fence", "nothing stands between the positions that the pass takes away and the words that it loads",
+          (WHEEL, "    if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }\n", ""), "P2 Wheel:advance ")
+reordered("next-wake-up-weak", "the next wake-up is stored with release, and loaded with acquire",
+          [(CONTROL, "nextWakeUp.load(ordering: .sequentiallyConsistent)", "nextWakeUp.load(ordering: .acquiring)"),
+           (CONTROL, "nextWakeUp.store(newValue, ordering: .sequentiallyConsistent)", "nextWakeUp.store(newValue, ordering: .releasing)")],
+          "P1 QueueControlBlock:wakeIfEarlier |P1 inbox")
+reordered("pass-lock-weak", "the pass lock is let go with release",
+          (PASS_LOCK, "holder.store(Holder.nobody, ordering: .sequentiallyConsistent)", "holder.store(Holder.nobody, ordering: .releasing)"),
+          r"\(P10\) PassLock:release ")
+reordered("word-weak", "whoever has stored what it watches loads the word with acquire",
+          (WORD, "word.load(ordering: .sequentiallyConsistent)", "word.load(ordering: .acquiring)"), "P5 watched")
+reordered("published-before-id", "a creator reads the queue's id before the word of its slot",
+          (WRITING, "    let free = slot.word\n    guard free.isInInbox && control.id == queue && slot",
+           "    let isLive = control.id == queue\n    let free = slot.word\n    guard free.isInInbox && isLive && slot"), "P1 P8 Writing:publishFast ")
+reordered("reading-without-fence", "a snapshot reads the word again ahead of the cell",
+          (SNAPSHOT, "    else { return false }\n    atomicMemoryFence(ordering: .acquiring)\n", "    else { return false }\n"),
+          "P3b Snapshot:isUnchanged ")
+reordered("target-without-fence", "the last release looks at its timers' words before its references have ended",
+          (TARGET, "    atomicMemoryFence(ordering: .sequentiallyConsistent)\n", ""), "P8b creation")
+reordered("chunk-before-owner", "a chunk can be seen before its owner",
+          ("Storage/Slab.swift", "        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n",
+           "        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n"),
+          "P14 Slab:addChunks ")
+reordered("pins-weak", "a call's pin may be seen after it has read the id",
+          (CONTROL, "pins.wrappingAdd(1, ordering: .sequentiallyConsistent)", "pins.wrappingAdd(1, ordering: .acquiring)"), "P7 pin")
+reordered("outstanding-late", "whoever ends a delivery looks whether the queue closes before it is counted",
+          (CLOSING, "    outstanding.subtract(count, ordering: .sequentiallyConsistent)\n    return hasBegun\n",
+           "    let begun = hasBegun\n    outstanding.subtract(count, ordering: .sequentiallyConsistent)\n    return begun\n"), "P7b QueueCore.Closing:leave ")
+reordered("batch-relaxed", "a batch can be seen before its slots",
+          (HAND_OVER, "UInt64(count) << 16, ordering: .releasing)", "UInt64(count) << 16, ordering: .relaxed)"), "P24 HandOver:fill ")
+reordered("watch-relaxed", "a thread sees that forks are watched before they are",
+          ("Platform/Fork.swift", "Watch.isOn.store(true, ordering: .releasing)", "Watch.isOn.store(true, ordering: .relaxed)"), "P27 Fork:watch ")
+reordered("promise-relaxed", "a promise is asked for with a relaxed sum",
+          ("../CPlatform/common/memory.c", "atomic_fetch_add(&promised, bytes) + bytes", "atomic_fetch_add_explicit(&promised, bytes, memory_order_relaxed) + bytes"),
+          "P21 common/memory.c:chime_memory_promise ")
+reordered("functions-unlocked", "whether functions wait is stored outside their lock",
+          ("Queue/Functions.swift", "      someWait.store(!waiting.list.isEmpty, ordering: .sequentiallyConsistent)\n    }\n",
+           "    }\n    someWait.store(!waiting.withLock { $0.list.isEmpty }, ordering: .sequentiallyConsistent)\n"), r"\(P1e\) Functions:remove ")
