@@ -26,7 +26,7 @@ LANDING := \
   lib-without-dispatch csuite-without-dispatch \
   examples leaks memcheck refused storms headers csuite misuse counts \
   installed hardened abi abi-notices docs documentation documented \
-  formatted protocols floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
+  formatted protocols orders floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
@@ -49,10 +49,11 @@ list:
 
 formatted: ; $(STEP) "formatted: Swift and C" .ci/formatted.sh
 protocols: ; $(STEP) "protocols: the functions that they name are there" python3 .ci/protocols.py
+orders: ; $(STEP) "orders: memory orders are those of rows and litmus tests" python3 .ci/orders.py
 floors: ; $(STEP) "rooms of the core are floors" python3 .ci/floors.py
 seam: ; $(STEP) "what is a system's own stands in Platform and CPlatform" python3 .ci/seam.py
 beliefs: ; $(STEP) "beliefs of systems: tests that decide them" make -C Tests/Systems check
-mutations: ; $(STEP) "mutations: their lines are there; mistakes that do not compile" make -C Tests/Benchmarks/Mutations check refused
+mutations: ; $(STEP) "mutations: their lines are there; mistakes that do not compile; orders" make -C Tests/Benchmarks/Mutations check refused orders
 workflows: ; $(STEP) "workflows" python3 .ci/workflows.py
 links: ; $(STEP) "links between pages" python3 .ci/links.py
 $(OTHERS:%=syntax-%): syntax-%: ; $(STEP) "$*: its C files" make -C Sources TARGET=$* syntax
