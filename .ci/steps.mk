@@ -113,9 +113,9 @@ docs: ; $(STEP) "manual pages and HTML of the headers, without a warning" make -
 
 # ---- Swift, and other languages ------------------------------------------------------------------------------------------
 
-swift: ; $(STEP) "tests" .ci/watched.sh 1500 swift test
+swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) .ci/watched.sh 1500 swift test
 # Sanitizers make everything 5 to 20 times slower: fewer rounds of the C suite, fewer steps of the random model.
-swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=100 CHIME_STEPS=5000 \
+swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=100 CHIME_STEPS=$(if $(WHOLE),5000,1000) \
   .ci/watched.sh 1500 swift test --scratch-path .build-tsan --sanitize=thread
 # Without LeakSanitizer, which is no judge here: it does not look for pointers in memory from mmap, where Chime keeps
 # its timers and the table of its queues, so all that lives there only is a leak to it; and it reports what XCTest
