@@ -122,6 +122,9 @@ static slab first_slab = {0, first_bytes, SLAB, 0};
 
 static _Atomic(slab *) newest = &first_slab;
 static atomic_size_t promised = UNPROMISED;
+/* What nobody has cut yet, of all slabs together. A cut is counted late, while it is still promised, and a new slab once it
+   is in the list; so between the two it can fall below 0. */
+static _Atomic ptrdiff_t uncut = SLAB;
 
 static size_t class_bytes(int class) { return (size_t)64 << class; }
 
@@ -155,17 +158,13 @@ static void *cut(size_t bytes) {
   for (from = atomic_load(&newest); from != 0; from = from->previous) {
     size_t used = atomic_load(&from->used);
     while (used + bytes <= from->bytes) {
-      if (atomic_compare_exchange_weak(&from->used, &used, used + bytes)) return from->base + used;
+      if (atomic_compare_exchange_weak(&from->used, &used, used + bytes)) {
+        atomic_fetch_sub(&uncut, (ptrdiff_t)bytes);
+        return from->base + used;
+      }
     }
   }
   return 0;
-}
-
-static size_t room(void) {
-  const slab *from;
-  size_t sum = 0;
-  for (from = atomic_load(&newest); from != 0; from = from->previous) sum += from->bytes - atomic_load(&from->used);
-  return sum;
 }
 
 static void *take_from_reserve(size_t bytes) {
@@ -183,11 +182,11 @@ static void *take_from_reserve(size_t bytes) {
 }
 
 int chime_memory_promise(size_t bytes) {
-  size_t there, all = atomic_fetch_add(&promised, bytes) + bytes;
+  ptrdiff_t there, all = (ptrdiff_t)(atomic_fetch_add(&promised, bytes) + bytes);
   if (!atomic_load_explicit(&has_begun, memory_order_relaxed)) atomic_store(&has_begun, 1);
   /* Read once a round: other threads add slabs meanwhile. */
-  for (there = room(); there < all; there = room()) {
-    size_t more = all - there + 64 > SLAB ? (all - there + 64 + 4095) & ~(size_t)4095 : SLAB;
+  while ((there = atomic_load(&uncut)) < all) {
+    size_t wanted = (size_t)(all - there) + 64, more = wanted > SLAB ? (wanted + 4095) & ~(size_t)4095 : SLAB;
     slab *made = take_whole(64, more);
     if (made == 0) {
       atomic_fetch_sub(&promised, bytes);
@@ -198,6 +197,7 @@ int chime_memory_promise(size_t bytes) {
     atomic_init(&made->used, 64);
     made->previous = atomic_load(&newest);
     while (!atomic_compare_exchange_weak(&newest, &made->previous, made)) {}
+    atomic_fetch_add(&uncut, (ptrdiff_t)(more - 64));
   }
   return 1;
 }

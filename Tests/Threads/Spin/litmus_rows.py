@@ -228,10 +228,10 @@ def reserve_list(give=SC, take=SC):
 def reserve_room(leave=SC, promise=SC):
     """P21. A call cuts a block from a slab, then gives its promise back; another one asks for a promise, then looks at
     what is left."""
-    leaver = thread(X("used", 1), U("promised", {1: 0, 3: 2}.get, leave))
-    promiser = thread(U("promised", {0: 2, 1: 3}.get, promise), R("used", SC))
+    leaver = thread(U("uncut", {1: 0}.get, SC), U("promised", {1: 0, 3: 2}.get, leave))
+    promiser = thread(U("promised", {0: 2, 1: 3}.get, promise), R("uncut", SC))
     # It counts neither the promise nor what was taken for it.
-    return [leaver, promiser], {"used": 0, "promised": 1}, lambda r: r[1] == (0, 0)
+    return [leaver, promiser], {"uncut": 1, "promised": 1}, lambda r: r[1] == (0, 1)
 
 
 # Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
@@ -306,7 +306,7 @@ CODE = {
     "P8 creation, release": ("Writing:publish", "QueueControlBlock:clearID QueueCore+Closing:releaseTimers"),
     "P8b creation, end of a target": ("Writing:publish TimerRef+Creation:create", "TimerTarget:change TimerTarget:endTimers TimerRef+Fast:release"),
     "P21 reserve, link": ("common/memory.c:give_to_reserve", "common/memory.c:take_from_list"),
-    "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise common/memory.c:room"),
+    "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise"),
 }
 NAMES = {"start_order": "activationSequence", "flag": "stepIsPending", "head": "free_lists", "link": "whole"}
 NOT_IN_CODE = ("clock", "lock")

@@ -8,7 +8,7 @@
  * Who was promised a block gets it, and so does what must not fail. No block is given twice; neither a block nor a slab
  * is lost.
  *
- * Mutations (-D): CHECK_FIRST, LEAVES_FIRST, ROOM_TWICE, STORES_NEWEST; LIST: NO_COUNT, LINK_LAST.
+ * Mutations (-D): CHECK_FIRST, LEAVES_FIRST, ROOM_TWICE, STORES_NEWEST, COUNTS_FIRST; LIST: NO_COUNT, LINK_LAST.
  */
 
 byte ended;
@@ -143,6 +143,7 @@ byte previous[SLABS]; /* index + 1; 0: none */
 byte newest = 1;
 byte made = 1;
 byte promised = UNPROMISED;
+short uncut = UNITS;  /* of all slabs that are in the list; a cut is counted late */
 
 inline cut() {
   from = newest;
@@ -156,19 +157,13 @@ inline cut() {
        fi
      }
   od;
-  from = 0
-}
-
-/* What is left in the slabs, one after the other. */
-inline sum_room() {
-  atomic { room = 0; from = newest };
-  do
-  :: from == 0 -> break
-  :: else -> atomic { room = room + UNITS - used[from - 1]; from = previous[from - 1] }
-  od
+  atomic { uncut--; from = 0 }
 }
 
 inline make_slab() {
+#ifdef COUNTS_FIRST
+  uncut = uncut + UNITS;
+#endif
 #ifdef STORES_NEWEST
   previous[slab] = newest;
   newest = slab + 1;
@@ -183,6 +178,9 @@ inline make_slab() {
      }
   od;
 #endif
+#ifndef COUNTS_FIRST
+  uncut = uncut + UNITS;
+#endif
   slab = 0
 }
 
@@ -193,13 +191,13 @@ inline promise() {
   atomic { promised++; all = promised };
 #endif
   do
-  :: sum_room();
+  :: room = uncut;
      if
      :: room >= all -> break
      :: else
      fi;
 #ifdef ROOM_TWICE
-     sum_room();
+     room = uncut;
 #endif
      /* What is missing is above 0: below, it would be as large as can be. */
      assert(room < all);
@@ -225,7 +223,8 @@ inline promise() {
 }
 
 proctype Call() {
-  byte from, slab, room, all;
+  byte from, slab, all;
+  short room;
   bool is_refused;
   promise();
   if
