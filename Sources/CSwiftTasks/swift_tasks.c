@@ -43,6 +43,52 @@ int chime_swift_has_jobs(void) {
   return place != NULL && __atomic_load_n(place, __ATOMIC_ACQUIRE) == take;
 }
 
+/* MARK: the default executor's */
+
+/* What Executor.swift of the runtime declares. A Mac's linker would want to find these when it links. */
+#ifndef __APPLE__
+typedef SWIFT_CALL chime_swift_executor (*get_executor)(void);
+
+/* A table of ExecutorFactory. */
+typedef struct factory {
+  const void *conformance;
+  get_executor main, task;
+} factory;
+
+extern SWIFT_CALL chime_swift_executor get_main_actors(void) __asm__("$sScM8executors12MainExecutor_pvgZ")
+    __attribute__((weak));
+extern SWIFT_CALL chime_swift_executor get_default(void) __asm__("$sScTss5NeverORszABRs_rlE15defaultExecutorSch_pvgZ")
+    __attribute__((weak));
+extern SWIFT_CALL void swift_createExecutors(const void *metatype, const void *type, const factory *table)
+    __attribute__((weak));
+
+/* Stored before the runtime asks for it. */
+static const void *default_table;
+
+static SWIFT_CALL chime_swift_executor make_default(void) {
+  chime_swift_executor executor = get_default();
+  executor.table = __atomic_load_n(&default_table, __ATOMIC_ACQUIRE);
+  return executor;
+}
+
+const void *chime_swift_default_executor(void) {
+  return get_default == NULL || get_main_actors == NULL || swift_createExecutors == NULL ? NULL
+                                                                                         : get_default().identity;
+}
+
+void chime_swift_take_default(const void *table) {
+  /* Whoever asks the factory passes on its type, which these functions do not look at. */
+  static const factory executors = {NULL, get_main_actors, make_default};
+  if (chime_swift_default_executor() == NULL || get_default().table == table) return;
+  __atomic_store_n(&default_table, table, __ATOMIC_RELEASE);
+  swift_createExecutors(&executors, &executors, &executors);
+}
+#else
+const void *chime_swift_default_executor(void) { return NULL; }
+
+void chime_swift_take_default(const void *table) { (void)table; }
+#endif
+
 /* MARK: the main actor's */
 
 static const void *main_identity, *main_table;

@@ -9,8 +9,11 @@ import Synchronization
 ///
 /// Two hooks of the runtime give every job to Chime from the first virtual queue on: those of the global executor, and those
 /// of the main actor. A job then runs where the runtime would have run it, on libdispatch's threads of its priority or on the
-/// main queue, and is counted until it ends. A task that yields gives its job to the executor that it runs on, past the
-/// hook; here that is Chime's.
+/// main queue, and is counted until it ends.
+///
+/// A task that yields gives its job to the executor that it runs on, past the hooks. Off actors that is Chime's. On an actor,
+/// and after a hop from one, the runtime knows of none and takes its default executor, which gets Chime's methods for that
+/// (`takeDefault`). The job waits at the task's priority, on a busy machine for long, and nothing else of the task is counted.
 ///
 /// Where the main actor's hook is not to be had, marks that go through the main queue stand in for its jobs: that queue is in
 /// order, so once a mark that was put there has had its turn, so has all that was there before.
@@ -44,8 +47,20 @@ enum RunnableJobs {
       if let job = unsafe job { unsafe RunnableJobs.run(UnownedJob(chimeJob: job)) }
     }
     if taken == 0 { return }
+    takeDefault()
     if takeMain() { seesMain.store(true, ordering: .releasing) }
     counts.store(true, ordering: .releasing)
+  }
+
+  /// Has the jobs of tasks that yield on an actor counted, too: Swift 6.3 gives them to its default executor, past the hook.
+  private static func takeDefault() {
+    guard let identity = unsafe chime_swift_default_executor() else { return }
+    // SAFETY: the runtime's executors are objects of Swift classes.
+    let object = unsafe Unmanaged<AnyObject>.fromOpaque(identity).takeUnretainedValue()
+    guard String(describing: type(of: object)) == "DispatchGlobalTaskExecutor" else { return }
+    // SAFETY: a reference to an executor is two pointers, to the object and to how it is one.
+    let reference = unsafe unsafeBitCast(executor.asUnownedTaskExecutor(), to: chime_swift_executor.self)
+    unsafe chime_swift_take_default(reference.table)
   }
 
   /// Has the main actor's jobs counted, too, if the main queue runs them, and nothing else.
@@ -61,7 +76,8 @@ enum RunnableJobs {
     return unsafe chime_swift_take_main(reference) != 0
   }
 
-  /// Where jobs run that are counted. What runs on it and yields comes back to it.
+  /// Where jobs run that are counted. What runs on it and yields comes back to it. Its methods stand in for those of the
+  /// runtime's own executor, too, and must not use `self`.
   private final class Executor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { RunnableJobs.run(UnownedJob(job)) }
   }

@@ -26,6 +26,19 @@ typedef struct chime_swift_executor {
   const void *table;
 } chime_swift_executor;
 
+/*
+ * The object to which the runtime itself gives the job of a task that yields on an actor, past the hook for jobs; NULL when
+ * the runtime has none (Swift 6.2 uses the hook), or cannot be asked.
+ */
+const void *chime_swift_default_executor(void);
+
+/*
+ * Has that object enqueue by another class's table of TaskExecutor, whose functions must not look at the object: what else
+ * it does, such as sleeping, it goes on to do itself. Its reference is two words, of which one changes, so that other threads
+ * may be using it.
+ */
+void chime_swift_take_default(const void *table);
+
 /* The object that runs the main actor's jobs; NULL when the runtime cannot be asked. */
 const void *chime_swift_main_executor(void);
 
