@@ -80,6 +80,9 @@ let package = Package(
       dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeDiagnostics", "ChimeRunLoop", "ChimeTestSupport"],
       path: "Tests/Unit/API",
       swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeVirtualTimeTests", dependencies: ["Chime", "ChimeTestSupport"], path: "Tests/Unit/VirtualTime",
+      exclude: ["Async", "Makefile", "Package.swift"], sources: ["Shared", "Tests"], swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",
       exclude: ["Makefile", "Swift", "standalone"], cSettings: [.headerSearchPath("../../include")]),

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, because of swift-async-algorithms: Chime itself has no dependencies.
+// What needs swift-async-algorithms: Chime's own package has no dependencies.
 let package = Package(
   name: "virtual-time",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -15,7 +15,8 @@ let package = Package(
       dependencies: [
         .product(name: "Chime", package: "chime"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-      ], swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
+      ], path: ".", exclude: ["Makefile", "Tests"], sources: ["Async", "Shared"],
+      swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
   ],
   swiftLanguageModes: [.v6]
 )

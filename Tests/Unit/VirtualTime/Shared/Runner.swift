@@ -9,23 +9,20 @@ struct Progress {
   var running: [String] = []
   /// The watchdog's pulse.
   var ended = 0
-  var failures = 0
 }
 let progress = Mutex(Progress())
 
-/// Ends the program when no test has ended for 30 s. A thread of its own, which no queue can hold up.
-func watch() {
-  Thread.detachNewThread {
-    var (last, since) = (-1, ContinuousClock.now)
-    while true {
-      Thread.sleep(forTimeInterval: 0.5)
-      let (ended, running) = progress.withLock { ($0.ended, $0.running) }
-      if ended != last { (last, since) = (ended, .now) }
-      if ContinuousClock.now - since > .seconds(30) {
-        print("no test has ended for 30 s: \(running.sorted().joined(separator: "; "))")
-        fflush(nil)
-        exit(1)
-      }
+/// Ends the program when tests run, and none has ended for 30 s. A thread of its own, which no queue can hold up.
+let watch: Void = Thread.detachNewThread {
+  var (last, since) = (-1, ContinuousClock.now)
+  while true {
+    Thread.sleep(forTimeInterval: 0.5)
+    let (ended, running) = progress.withLock { ($0.ended, $0.running) }
+    if ended != last || running.isEmpty { (last, since) = (ended, .now) }
+    if ContinuousClock.now - since > .seconds(30) {
+      print("no test has ended for 30 s: \(running.sorted().joined(separator: "; "))")
+      fflush(nil)
+      exit(1)
     }
   }
 }
@@ -42,13 +39,13 @@ private func wrong(with scenario: Scenario) async -> String? {
   progress.withLock { progress in
     progress.running.firstIndex(of: scenario.name).map { _ = progress.running.remove(at: $0) }
     progress.ended += 1
-    progress.failures += wrong == nil ? 0 : 1
   }
   return wrong.map { "\(scenario.name): \($0)" }
 }
 
-/// Runs each of the scenarios `count` times, so many at once, and tells how many were wrong.
-func report(_ mode: String, _ scenarios: [Scenario], lanes: Int) async {
+/// Runs each of the scenarios `count` times, so many at once. Tells how many were wrong, and gives what they saw.
+func reds(_ mode: String, _ scenarios: [Scenario], count: Int, lanes: Int) async -> [String] {
+  watch
   let start = ContinuousClock.now
   let total = count * scenarios.count
   let reds = await withTaskGroup(of: [String].self) { group in
@@ -64,9 +61,25 @@ func report(_ mode: String, _ scenarios: [Scenario], lanes: Int) async {
     return await group.reduce(into: []) { $0 += $1 }
   }
   let name = scenarios.count == 1 ? scenarios[0].name : "\(scenarios.count) tests"
-  let tail = reds.last.map { ", such as: \($0)" } ?? ""
-  print("\(mode), \(name): \(reds.count) of \(total) red, \((ContinuousClock.now - start) / total) each\(tail)")
+  print("\(mode), \(name): \(reds.count) of \(total) red, \((ContinuousClock.now - start) / max(total, 1)) each")
   fflush(nil)
+  return reds
+}
+
+/// Each kind alone and side by side, then all of them mixed; both beside threads that take all they get.
+func redsInAllModes(_ scenarios: [Scenario], count: Int) async -> [String] {
+  var all: [String] = []
+  for scenario in scenarios {
+    all += await reds("serial", [scenario], count: count, lanes: 1)
+    all += await reds("side by side", [scenario], count: count, lanes: 20)
+  }
+  all += await reds("mixed", scenarios, count: count, lanes: 20)
+  let isOver = Mutex(false)
+  beBusy(on: 3) { isOver.withLock { $0 } }
+  for scenario in scenarios { all += await reds("beside busy loops", [scenario], count: count, lanes: 1) }
+  all += await reds("mixed beside busy loops", scenarios, count: count, lanes: 20)
+  isOver.withLock { $0 = true }
+  return all
 }
 
 /// Threads that take all the processors give, until what is given is set.
@@ -75,7 +88,7 @@ func beBusy(on threads: Int, until isOver: @escaping @Sendable () -> Bool) {
 }
 
 /// An advance waits neither for the main thread nor for a job that somebody else has running: the watchdog sees that it ends.
-func besideOthers() async {
+func redsBesideOthers(count: Int) async -> [String] {
   let advances = Scenario(name: "an advance beside others", expected: []) {
     try await VirtualTimerQueue().advance(by: .seconds(1))
     return []
@@ -91,10 +104,11 @@ func besideOthers() async {
       continuation.resume()
     }
   }
-  await report("while the main thread waits", [advances], lanes: 1)
+  var all = await reds("while the main thread waits", [advances], count: count, lanes: 1)
   goesOn.signal()
   let busy = Task.detached { while !Task.isCancelled {} }
-  await report("while another task runs", [advances], lanes: 1)
+  all += await reds("while another task runs", [advances], count: count, lanes: 1)
   busy.cancel()
   await busy.value
+  return all
 }

@@ -1,60 +1,10 @@
-import AsyncAlgorithms
 import Chime
 import Synchronization
 
 /// What attempts fail with.
 private struct Unavailable: Error {}
 
-/// One test: what it does, and what it must see.
-struct Scenario: Sendable {
-  let name: String
-  let expected: [String]
-  let run: @Sendable () async throws -> [String]
-
-  init(name: String, expected: [String], run: @escaping @Sendable () async throws -> [String]) {
-    (self.name, self.expected, self.run) = (name, expected, run)
-  }
-
-  /// On a virtual queue of its own.
-  init(
-    name: String, expected: [String],
-    run: @escaping @Sendable (VirtualTimerQueue, TimerQueueClock, Log) async throws -> [String]
-  ) {
-    self.init(name: name, expected: expected) {
-      let queue = try VirtualTimerQueue()
-      return try await run(queue, queue.clock, Log())
-    }
-  }
-}
-
-/// What tasks have seen, in order.
-final class Log: Sendable {
-  private let lines = Mutex<[String]>([])
-  func add(_ line: String) { lines.withLock { $0.append(line) } }
-  var all: [String] { lines.withLock { $0 } }
-  /// For what happens at one instant in no order.
-  var sorted: [String] { all.sorted() }
-}
-
-extension TimerInstant {
-  var milliseconds: Int64 { nanoseconds / 1_000_000 }
-}
-
 let scenarios: [Scenario] = [
-  Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) { queue, clock, log in
-    let tasks = (0..<8).map { number in
-      Task {
-        for _ in 0..<number * 5 { await Task.yield() }
-        try await clock.sleep(for: .milliseconds(500))
-        for _ in 0..<number * 5 { await Task.yield() }
-        log.add("\(number) at \(clock.now.milliseconds)")
-      }
-    }
-    try await queue.advance(by: .milliseconds(500))
-    defer { for task in tasks { task.cancel() } }
-    return log.sorted
-  },
-
   Scenario(name: "actors hand work to each other", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
     queue, _, log in
     let (first, second) = (Player(queue, log), Player(queue, log))
@@ -79,97 +29,6 @@ let scenarios: [Scenario] = [
   },
 
   Scenario(name: "main actor, 150 yields", expected: ["1000", "2000", "3000"]) { try await mainActorThatYields(150) },
-
-  Scenario(name: "debounce", expected: ["chime at 500"]) { queue, clock, log in
-    let (keys, typed) = AsyncStream.makeStream(of: String.self)
-    let task = Task {
-      for await text in keys.debounce(for: .milliseconds(300), clock: clock) {
-        log.add("\(text) at \(clock.now.milliseconds)")
-      }
-    }
-    for text in ["c", "ch", "chime"] {
-      typed.yield(text)
-      try await queue.advance(by: .milliseconds(100))
-    }
-    try await queue.advance(by: .seconds(1))
-    typed.finish()
-    await task.value
-    return log.all
-  },
-
-  Scenario(name: "throttle", expected: ["0 at 0", "3 at 300", "6 at 600", "9 at 900"]) { queue, clock, log in
-    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
-    let task = Task {
-      for await number in numbers._throttle(for: .milliseconds(300), clock: clock) {
-        log.add("\(number) at \(clock.now.milliseconds)")
-      }
-    }
-    for number in 0..<10 {
-      sent.yield(number)
-      try await queue.advance(by: .milliseconds(100))
-    }
-    sent.finish()
-    await task.value
-    return log.all
-  },
-
-  Scenario(name: "chunks by AsyncTimerSequence", expected: ["[1, 2] at 100", "[3] at 200", "[4] at 300"]) {
-    queue, clock, log in
-    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
-    let task = Task {
-      let pulse = AsyncTimerSequence(interval: .milliseconds(100), clock: clock)
-      for await chunk in numbers.chunked(by: pulse) { log.add("\(chunk) at \(clock.now.milliseconds)") }
-    }
-    try await queue.untilArmed()
-    for now in [[1, 2], [3], [4]] {
-      for number in now { sent.yield(number) }
-      try await queue.advance(by: .milliseconds(100))
-    }
-    sent.finish()
-    task.cancel()
-    await task.value
-    return log.all
-  },
-
-  Scenario(name: "groups", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "sum 6 at 400"]) {
-    queue, clock, log in
-    let task = Task {
-      let sum = try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<4 {
-          group.addTask {
-            try await clock.sleep(for: .milliseconds(100 * (number + 1)))
-            log.add("\(number) at \(clock.now.milliseconds)")
-            return number
-          }
-        }
-        return try await group.reduce(0, +)
-      }
-      log.add("sum \(sum) at \(clock.now.milliseconds)")
-    }
-    try await queue.advance(by: .milliseconds(400))
-    defer { task.cancel() }
-    return log.all
-  },
-
-  Scenario(name: "streams", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "end at 400"]) {
-    queue, clock, log in
-    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
-    let producer = Task {
-      for number in 0..<4 {
-        try await clock.sleep(for: .milliseconds(100))
-        sent.yield(number)
-      }
-      sent.finish()
-    }
-    let consumer = Task {
-      for await number in numbers { log.add("\(number) at \(clock.now.milliseconds)") }
-      log.add("end at \(clock.now.milliseconds)")
-    }
-    try await queue.run()
-    try await producer.value
-    await consumer.value
-    return log.all
-  },
 
   Scenario(name: "retry", expected: ["1 at 0", "2 at 100", "3 at 300"]) { queue, clock, log in
     let task = Task {
@@ -214,27 +73,6 @@ let scenarios: [Scenario] = [
     try await queue.advance(by: .milliseconds(250))
     defer { task.cancel() }
     return log.all
-  },
-
-  Scenario(name: "tasks of tasks, detached ones, too", expected: ["inner 300", "middle 200", "outer 100"]) {
-    queue, clock, log in
-    let task = Task {
-      try await clock.sleep(for: .milliseconds(100))
-      log.add("outer \(clock.now.milliseconds)")
-      Task.detached {
-        for _ in 0..<10 { await Task.yield() }
-        try await clock.sleep(for: .milliseconds(100))
-        log.add("middle \(clock.now.milliseconds)")
-        Task { @MainActor in
-          for _ in 0..<10 { await Task.yield() }
-          try await clock.sleep(for: .milliseconds(100))
-          log.add("inner \(clock.now.milliseconds)")
-        }
-      }
-    }
-    try await queue.advance(by: .milliseconds(300))
-    defer { task.cancel() }
-    return log.sorted
   },
 
   Scenario(name: "an actor that tests share", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
