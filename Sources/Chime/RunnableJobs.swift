@@ -85,21 +85,16 @@ enum RunnableJobs {
   private static let executor = Executor()
 
   private static func run(_ job: UnownedJob) {
-    let scope = begin(job)
-    DispatchQueue.global(qos: job.qualityOfService).async {
-      running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
-      end(scope)
-    }
+    let queue = DispatchQueue.global(qos: job.qualityOfService)
+    enqueue(job, on: { queue.async(execute: $0) }) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
   }
 
   /// The main actor's executor: the main queue, and counted.
   private final class MainExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      let scope = begin(job)
-      DispatchQueue.main.async {
-        running(scope) { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-        end(scope)
+      RunnableJobs.enqueue(job, on: { DispatchQueue.main.async(execute: $0) }) {
+        unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
       }
     }
 
@@ -110,8 +105,18 @@ enum RunnableJobs {
 
   private static let mainExecutor = MainExecutor()
 
-  /// Counts a job that Chime itself runs, inside `running`. Gives its scope; `nil` if jobs are not counted.
-  static func beginOwn(_ job: UnownedJob) -> JobScope? { counts.load(ordering: .relaxed) ? begin(job) : nil }
+  /// Has a job run by `put`. What can still run is what has come here and has not ended; whose it is, `TaskScopes` knows.
+  @inline(__always)
+  static func enqueue(
+    _ job: UnownedJob, on put: (@escaping @Sendable () -> Void) -> Void, _ run: @escaping @Sendable () -> Void
+  ) {
+    if !counts.load(ordering: .relaxed) { return put(run) }
+    let scope = begin(job)
+    put {
+      running(scope, run)
+      end(scope)
+    }
+  }
 
   private static func begin(_ job: UnownedJob) -> JobScope {
     let task = unsafe chime_swift_task_number(job.chimeJob)
@@ -123,12 +128,12 @@ enum RunnableJobs {
     }
   }
 
-  static func end(_ scope: JobScope) {
+  private static func end(_ scope: JobScope) {
     change { state in ((), state.census.end(scope)) }
   }
 
   /// Runs a job, so that what it puts on executors is known to come from it.
-  static func running(_ scope: JobScope, _ body: () -> Void) {
+  private static func running(_ scope: JobScope, _ body: () -> Void) {
     let previous = chime_swift_set_thread_number(scope.threadNumber)
     body()
     _ = chime_swift_set_thread_number(previous)

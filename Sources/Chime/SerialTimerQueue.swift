@@ -75,12 +75,8 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   /// - Parameter job: the part.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let scope = RunnableJobs.beginOwn(job)
-    context.perform {
-      let run = { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-      guard let scope else { return run() }
-      RunnableJobs.running(scope, run)
-      RunnableJobs.end(scope)
+    RunnableJobs.enqueue(job, on: context.perform) {
+      unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
     }
   }
 

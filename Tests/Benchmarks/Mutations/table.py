@@ -751,11 +751,11 @@ mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the g
 mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
          (DELIVERY, "saturatingAdd(«BROKEN ? 0 : »writing.sideRecord?.writerFields.randomPart ?? 0)"),
          M())
-mutation("jobs-over-too-soon", "2", "RunnableJobs.run", "a task's job counts as over before it has run",
-         ("../Chime/RunnableJobs.swift", "    DispatchQueue.global(qos: job.qualityOfService).async {\n«      if BROKEN {\n"
+mutation("jobs-over-too-soon", "2", "RunnableJobs.enqueue", "a task's job counts as over before it has run",
+         ("../Chime/RunnableJobs.swift", "    put {\n«      if BROKEN {\n"
                                          "        end(scope)\n"
                                          "        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)\n"
-                                         "        return running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }\n"
+                                         "        return running(scope, run)\n"
                                          "      }\n»"), W("advanceLetsEverythingGoOnAtEachInstant"))
 mutation("jobs-of-others-for-ever", "2", "JobCensus.passTick", "another test's jobs that never end are waited for",
          [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),

@@ -31,7 +31,7 @@ struct Program: Sendable {
   }
 
   enum Start: CaseIterable { case inherits, immediate, nowhere, detached, preference, main }
-  enum Place: CaseIterable { case nowhere, preference, first, second, main, serialQueue }
+  enum Place: CaseIterable { case nowhere, preference, first, second, shared, main, serialQueue }
   enum Driver: CaseIterable { case virtual, serial, main }
 
   private(set) var jobs: [Job] = []
@@ -154,6 +154,8 @@ private final class World: Sendable {
 
   private let clock: TimerQueueClock
   private let (first, second) = (Plain(), Plain())
+  /// All programs use it.
+  private static let shared = Plain()
   private let third: OnQueue
   private let seen = Mutex<[Int: Int]>([:])
 
@@ -216,6 +218,7 @@ private final class World: Sendable {
           case .nowhere, .preference: nil
           case .first: first
           case .second: second
+          case .shared: Self.shared
           case .main: MainActor.shared
           case .serialQueue: third
           }
