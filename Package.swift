@@ -81,8 +81,9 @@ let package = Package(
       path: "Tests/Unit/API",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeVirtualTimeTests", dependencies: ["Chime", "ChimeTestSupport"], path: "Tests/Unit/VirtualTime",
-      exclude: ["Async", "Makefile", "Package.swift"], sources: ["Shared", "Tests"], swiftSettings: swiftSettings),
+      name: "ChimeVirtualTimeTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"],
+      path: "Tests/Unit/VirtualTime", exclude: ["Async", "Makefile", "Package.swift"], sources: ["Shared", "Tests"],
+      swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",
       exclude: ["Makefile", "Swift", "standalone"], cSettings: [.headerSearchPath("../../include")]),

@@ -1,7 +1,6 @@
 import Chime
 import Dispatch
 import Foundation
-import Synchronization
 
 /// What goes on in this program.
 struct Progress {
@@ -10,7 +9,7 @@ struct Progress {
   /// The watchdog's pulse.
   var ended = 0
 }
-let progress = Mutex(Progress())
+let progress = Guarded(Progress())
 
 /// Ends the program when tests run, and none has ended for 30 s. A thread of its own, which no queue can hold up.
 let watch: Void = Thread.detachNewThread {
@@ -74,7 +73,7 @@ func redsInAllModes(_ scenarios: [Scenario], count: Int) async -> [String] {
     all += await reds("side by side", [scenario], count: count, lanes: 20)
   }
   all += await reds("mixed", scenarios, count: count, lanes: 20)
-  let isOver = Mutex(false)
+  let isOver = Guarded(false)
   beBusy(on: 3) { isOver.withLock { $0 } }
   for scenario in scenarios { all += await reds("beside busy loops", [scenario], count: count, lanes: 1) }
   all += await reds("mixed beside busy loops", scenarios, count: count, lanes: 20)

@@ -1,5 +1,4 @@
 import Chime
-import Synchronization
 
 /// One test: what it does, and what it must see.
 struct Scenario: Sendable {
@@ -25,7 +24,7 @@ struct Scenario: Sendable {
 
 /// What tasks have seen, in order.
 final class Log: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Guarded<[String]>([])
   func add(_ line: String) { lines.withLock { $0.append(line) } }
   var all: [String] { lines.withLock { $0 } }
   /// For what happens at one instant in no order.

@@ -1,6 +1,5 @@
 import Chime
 import ChimeTestSupport
-import Synchronization
 
 /// A random program of tasks, and when each of its sleeps ends: the sum of the sleeps before it, since nothing else takes
 /// virtual time.
@@ -157,7 +156,7 @@ private final class World: Sendable {
   /// All programs use it.
   private static let shared = Plain()
   private let third: OnQueue
-  private let seen = Mutex<[Int: Int]>([:])
+  private let seen = Guarded<[Int: Int]>([:])
 
   init(_ clock: TimerQueueClock, _ queue: SerialTimerQueue) { (self.clock, third) = (clock, OnQueue(queue)) }
 

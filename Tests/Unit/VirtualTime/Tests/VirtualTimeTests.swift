@@ -1,5 +1,9 @@
+import ChimeCore
 import Foundation
 import Testing
+
+/// The thread sanitizer knows it, and does not know `Mutex`.
+typealias Guarded<Value> = Locked<Value>
 
 /// Code that sleeps on virtual time comes out the same each time. COUNT sets the rounds; SEED runs one program, and prints it.
 @Suite(.serialized) struct VirtualTimeTests {
