@@ -52,7 +52,8 @@
  *     CHIME_MISSED_DELAY only the first tick has a time of day.
  *   - A postponement that moves the timer decides anew, for it and its grid: by a delay, they no longer follow the clock;
  *     to a deadline, they do, and that is their first deadline. One that is not later changes nothing, not for a step that
- *     comes afterwards either.
+ *     comes afterwards either. What is later is decided by the clock as it is. What is left when a timer with
+ *     CHIME_RESUME_REMAINING is suspended is a distance, to a deadline too: after the resume it no longer follows.
  *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
  *     shows then, by the queue's last look at it, and so is actual_ns.
  *

@@ -49,10 +49,13 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return next(thread, attributes, body, argument);
 }
 
+/* No queue notices until it looks. */
+static void step_unnoticed(int64_t by_ns) { __atomic_add_fetch(&offset_ns, by_ns, __ATOMIC_SEQ_CST); }
+
 static void step(int64_t by_ns) {
   const struct itimerspec at_once = {.it_value.tv_nsec = 1};
   int file;
-  __atomic_add_fetch(&offset_ns, by_ns, __ATOMIC_SEQ_CST);
+  step_unnoticed(by_ns);
   for (file = 0; file < MOST_FILES; file++) {
     if (load(&watches[file])) next_settime(file, 0, &at_once, NULL);
   }
@@ -194,12 +197,16 @@ CASES(spacing_is_a_distance, where, SERIAL, HOST) {
   place_end(where, queue);
 }
 
-/* By a delay: the clock has no part in it any more. Until a deadline: the clock decides, whatever the schedule was. */
+/*
+ * By a delay: the clock has no part in it any more. Until a deadline: the clock decides, whatever the schedule was, but not
+ * about what was left when a timer was suspended.
+ */
 CASES(postponements, where, SERIAL, HOST) {
   chime_queue_t queue = place_queue(where, &wall);
   chime_timer_t timer;
   const int64_t noon = wall_ns() + CHIME_HOUR;
-  for (int interval = 0; interval < 2; interval++) {
+  for (int kind = 0; kind < 4; kind++) {
+    const int interval = kind % 2, policy = kind / 2;
     const chime_schedule schedule = SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = noon - CHIME_MINUTE,
                                              .interval_ns = interval * CHIME_MINUTE);
     EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_delay), &schedule, &timer));
@@ -207,16 +214,22 @@ CASES(postponements, where, SERIAL, HOST) {
     if (interval == 0) EXPECT_OK(chime_timer_suspend(timer));
     EXPECT_OK(chime_timer_postpone(timer, 3 * CHIME_HOUR));
     if (interval == 0) EXPECT_OK(chime_timer_resume(timer));
-    EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_deadline),
-                                &SCHEDULE(.first_ns = CHIME_MINUTE, .interval_ns = interval * CHIME_HOUR), &timer));
+    EXPECT_OK(chime_timer_start(
+        queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_deadline),
+        &SCHEDULE(.first_ns = CHIME_MINUTE, .interval_ns = interval * CHIME_HOUR, .resume_policy = policy), &timer));
     EXPECT_OK(chime_timer_postpone_until(timer, noon));
   }
+  EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &by_delay),
+                              &SCHEDULE(.first_ns = CHIME_MINUTE, .resume_policy = CHIME_RESUME_REMAINING), &timer));
+  EXPECT_OK(chime_timer_postpone_until(timer, noon));
+  EXPECT_OK(chime_timer_suspend(timer));
   step(CHIME_HOUR / 2);
   let_others_tick();
   step(CHIME_HOUR);
-  EXPECT(await(&by_deadline.count, 2));
+  EXPECT(await(&by_deadline.count, 4));
+  EXPECT_OK(chime_timer_resume(timer));
   let_others_tick();
-  EXPECT_EQ(load(&by_deadline.count), 2);
+  EXPECT_EQ(load(&by_deadline.count), 4);
   EXPECT_EQ(by_deadline.last.scheduled_ns, noon);
   step(2 * CHIME_HOUR);
   let_others_tick();
@@ -253,6 +266,99 @@ CASES(postponements_behind_a_step, where, SERIAL, HOST) {
   EXPECT(await(&by_delay.count, 1));
   EXPECT_EQ(load(&by_deadline.count), 0);
   place_end(where, queue);
+}
+
+static int64_t next_of(chime_timer_t timer) {
+  int64_t next = 0;
+  EXPECT_OK(chime_timer_next_deadline(timer, &next));
+  return next;
+}
+
+/*
+ * What is not later changes nothing: the next time of a grid stays, though the queue knows nothing of the last step, and a
+ * pass has followed one back. After a step back by more than the interval, the next time is near, and a delay later.
+ */
+CASES(what_is_later_is_decided_by_the_clock_as_it_is, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  const int64_t first = wall_ns(), next = first + CHIME_HOUR;
+  const chime_schedule hourly =
+      SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = first, .interval_ns = CHIME_HOUR);
+  chime_timer_t timers[2];
+  int64_t left = 0;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = &repeating), &hourly, &timers[i]));
+  }
+  EXPECT(await(&repeating.count, 2));
+  step(-50 * CHIME_MINUTE);
+  let_others_tick();
+  step_unnoticed(70 * CHIME_MINUTE);
+  EXPECT_OK(chime_timer_postpone(timers[0], CHIME_SECOND));
+  EXPECT_OK(chime_timer_postpone_until(timers[1], wall_ns()));
+  for (int noticed = 0; noticed < 2; noticed++) {
+    for (int i = 0; i < 2; i++) EXPECT_EQ(next_of(timers[i]), next);
+    step(0);
+    let_others_tick();
+  }
+  EXPECT_EQ(load(&repeating.count), 2);
+  step(CHIME_HOUR);
+  EXPECT(await(&repeating.count, 4));
+  EXPECT_EQ(repeating.last.scheduled_ns, next);
+  step_unnoticed(-24 * CHIME_HOUR);
+  EXPECT_OK(chime_timer_postpone(timers[0], 3 * CHIME_HOUR));
+  step(0);
+  let_others_tick();
+  EXPECT_OK(chime_timer_remaining(timers[0], &left));
+  EXPECT_BETWEEN(left, 2 * CHIME_HOUR, 3 * CHIME_HOUR);
+  place_end(where, queue);
+}
+
+static void postpone_to_noon(const chime_tick *tick, void *noon) {
+  EXPECT_OK(chime_timer_postpone_until(tick->timer, *(int64_t *)noon));
+  add(&repeating.count, 1);
+}
+
+/* Inside the handler, too, with CHIME_MISSED_DELAY: the time of day counts, if it is later than the handler's end allows. */
+CASES(postponed_in_the_handler, where, SERIAL, HOST) {
+  chime_queue_t queue = place_queue(where, &wall);
+  int64_t noon = wall_ns() + 3 * CHIME_HOUR;
+  const chime_schedule hourly = SCHEDULE(.interval_ns = CHIME_HOUR, .missed_policy = CHIME_MISSED_DELAY);
+  const chime_timer_options options = TIMER_OPTIONS(.handler = postpone_to_noon, .context = &noon);
+  EXPECT_OK(chime_timer_start(queue, &options, &hourly, NULL));
+  EXPECT(await(&repeating.count, 1));
+  step(4 * CHIME_HOUR);
+  EXPECT(await(&repeating.count, 2));
+  place_end(where, queue);
+}
+
+/* The clock is set back and forth again, and only queries look meanwhile. They say that something is to be done. */
+CASE(queries_follow_no_step) {
+  const chime_queue_options options = {.size = sizeof options, .clock = CHIME_CLOCK_WALL, .flags = CHIME_QUEUE_BOUND};
+  const int64_t first = wall_ns();
+  chime_queue_t queue;
+  chime_timer_t timer;
+  uint32_t count;
+  int64_t next = 0;
+  int32_t timeout = -1;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
+  EXPECT_OK(chime_timer_start(
+      queue, &TIMER_OPTIONS(.handler = on_tick, .context = &repeating),
+      &SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = first, .interval_ns = CHIME_MINUTE * 10), &timer));
+  EXPECT_OK(chime_queue_process(queue, 0, &count));
+  for (int i = 0; i < 2; i++) {
+    const int64_t way = i == 0 ? -CHIME_HOUR : CHIME_HOUR;
+    step_unnoticed(way);
+    EXPECT_OK(chime_queue_next_deadline(queue, &next));
+    EXPECT_BETWEEN(next, first + way, wall_ns());
+    EXPECT_OK(chime_queue_poll_timeout(queue, &timeout));
+    EXPECT_EQ(timeout, 0);
+    step_unnoticed(-way);
+    EXPECT_OK(chime_queue_next_deadline(queue, &next));
+    EXPECT_BETWEEN(next - first, 10 * CHIME_MINUTE, 10 * CHIME_MINUTE + 1024);
+    EXPECT_OK(chime_queue_process(queue, 0, &count));
+    EXPECT_EQ(count, 0);
+    EXPECT_EQ(next_of(timer), first + 10 * CHIME_MINUTE);
+  }
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 /* A lifetime is a distance: the value neither goes with a step forward nor stays with one back. */

@@ -92,7 +92,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
-    unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
+    beginWallClock()
     unsafe storage.pointee.stopRequest.reset()
     unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
     unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)

@@ -82,12 +82,17 @@ extension QueueCore {
     guard core.control.runsInCalls else {
       throw Status.unsupported.because("queue is neither host-driven nor virtual")
     }
-    guard let next = core.whileItLives({ core.control.wallTime(core.nextDeadline) }) else { throw unknown(id) }
+    guard let next = core.whileItLives({ core.nextDeadlineOnItsClock }) else { throw unknown(id) }
     return next
   }
 
-  /// Looks, while the queue lives.
+  private var nextDeadlineOnItsClock: Int64 {
+    control.isWall ? control.lookAtWallClock().time(of: nextDeadline) : nextDeadline
+  }
+
+  /// Looks, while the queue lives. A step of the wall clock is for the next pass to follow, which is wanted at once.
   var nextDeadline: Int64 {
+    if control.isWall, control.stepIsPending || !control.knowsWallOffset { return control.now }
     if let next = asQuery(nextDeadline) { return next }
     // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
     let nextWakeUp = control.nextWakeUp
@@ -96,7 +101,6 @@ extension QueueCore {
   }
 
   private func nextDeadline(_ pass: borrowing Pass) -> Int64 {
-    control.followWallClock(pass)
     takeInbox(pass)
     batch.dropOutdated()
     var next = hasWorkNow ? control.now : wheel.earliest() ?? .max

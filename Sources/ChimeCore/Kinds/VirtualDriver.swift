@@ -115,9 +115,10 @@ extension QueueControlBlock {
 
 extension QueueCore {
   /// Steps the clock as the queue with that id sees it, for tests, which cannot step the machine's.
-  package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
+  /// - Parameter isNoticed: as the system tells of it.
+  package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64, isNoticed: Bool = true) {
     guard let control = QueueControlBlocks.find(id) else { return }
     unsafe control.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
-    control.wakeAfterStep()
+    if isNoticed { control.wakeAfterStep() }
   }
 }

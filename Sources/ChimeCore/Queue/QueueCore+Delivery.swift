@@ -219,8 +219,8 @@ extension QueueCore {
       // Both use the offset that the deadline followed, so that a tick during a step of the wall clock does not look
       // early.
       let offset = (tick.isRare ? tick.wallOffset : nil) ?? control.wallOffset
-      tick.value.scheduled = control.wallTime(tick.value.scheduled, offset: offset)
-      tick.value.actual = control.wallTime(tick.value.actual, offset: offset)
+      tick.value.scheduled = offset.time(of: tick.value.scheduled)
+      tick.value.actual = offset.time(of: tick.value.actual)
     }
     if tick.value.missed > 0 { counters.count(missed: tick.value.missed) }
     // The trace may ask for the callback's end.
@@ -392,6 +392,7 @@ extension QueueCore {
     let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(writing.sideRecord?.writerFields.randomPart ?? 0)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
+    if current != provisional, writing.ownWallOffset != nil { return writing.endOnWallClock(notBefore: fromEnd) }
     let moved = writing.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word)
     writing.end(moved)
   }
@@ -416,7 +417,7 @@ extension QueueCore {
   /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
   var delay: (generation: UInt64, provisional: Int64)?
   /// That of the deadline, if it followed the wall clock.
-  var wallOffset: Int64?
+  var wallOffset: WallOffset?
 
   init(_ slot: TimerSlot) { self.slot = slot }
 

@@ -106,6 +106,20 @@ extension QueueControlBlock {
   }
 }
 
+/// How far a queue's wall clock was ahead of the monotonic one when somebody looked. Times of day become deadlines, and
+/// are compared, by such an offset alone: `QueueControlBlock.lookAtWallClock` gives it to a pass, or to a timer's writer, who
+/// so looks later than that timer's last writer did (P13).
+struct WallOffset: Equatable {
+  fileprivate let nanoseconds: Int64
+
+  /// The monotonic time at which the clock shows a time of day. Far is not never.
+  func deadline(of time: Int64) -> Int64 { time == .max ? .max : min(time.saturatingSubtract(nanoseconds), .max - 1) }
+  /// What the clock shows at a monotonic time.
+  func time(of deadline: Int64) -> Int64 {
+    deadline == .max ? .max : min(deadline.saturatingAdd(nanoseconds), .max - 1)
+  }
+}
+
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
 /// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
@@ -113,43 +127,64 @@ extension QueueControlBlock {
   @inline(__always)
   func followWallClock(_ pass: borrowing Pass) {
     // On any clock: the step may have been meant for an earlier queue of the control block.
-    takeStep()
-    if isWall { followWallOffset() }
+    let isToLook = takeStep()
+    if isWall { followWallOffset(isToLook) }
   }
 
   @inline(never)
-  private func followWallOffset() {
-    let offset = trueWallOffset
-    if knows(offset) { return }
-    wallOffset = offset.low
+  private func followWallOffset(_ isToLook: Bool) {
+    let offset = lookAtWallClock()
+    // A writer that has seen a step before a pass has is followed even if the clock is back where it was.
+    if offset == wallOffset, !isToLook { return }
+    wallOffset = offset
     forEachSlot { slot in
-      if slot.wordInOrder.isLive, slot.hasSideRecord { TimerRef(slot: slot, version: slot.version).followWallClock() }
+      // A writer may be making the side record.
+      let word = slot.wordInOrder
+      if word.isLive, word.hasWriter || slot.hasSideRecord {
+        TimerRef(slot: slot, version: slot.version).followWallClock()
+      }
     }
   }
+
+  /// The offset now. It is the one of the last pass unless the clock was stepped since: so equal times of day are equal
+  /// deadlines. To be called in a pass or by a timer's writer, for that timer.
+  func lookAtWallClock() -> WallOffset {
+    let last = wallOffset
+    let offset = trueWallOffset
+    return isKnown(offset, last) ? last : WallOffset(nanoseconds: offset.low)
+  }
+
+  /// Called when a deadline that was stored by that offset can be seen. If a pass has looked at another, it may have missed
+  /// the timer, or knows nothing of the step yet: then one comes (P13).
+  @inline(never)
+  func checkThatPassFollows(_ offset: WallOffset?) {
+    if let offset, offset != wallOffset { wakeAfterStep() }
+  }
+
+  /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
+  var wallOffset: WallOffset {
+    get { unsafe WallOffset(nanoseconds: storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent)) }
+    nonmutating set {
+      unsafe storage.pointee.wallOffset.store(newValue.nanoseconds, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  /// Before anybody knows the queue.
+  func beginWallClock() { wallOffset = WallOffset(nanoseconds: isWall ? WallClock.offset.low : 0) }
 }
 
 extension TimerRef {
-  /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
-  /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
-  /// was published, so one of the two calls sees both (P13).
-  func followWallClock() {
+  /// Makes the deadline agree with the wall clock. Called for each timer after a step.
+  fileprivate func followWallClock() {
     guard let writing = beginWriting() else { return }
-    let offset = control.wallOffset
-    guard let before = writing.ownWallOffset, before != offset, let sideRecord = writing.sideRecord else {
+    // Looked at anew: a writer may have seen a later step than the pass has (P13).
+    guard writing.ownWallOffset != nil, let sideRecord = writing.sideRecord,
+      let (deadline, time) = writing.following(control.lookAtWallClock())
+    else {
       writing.abandon()
       return
     }
-    var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
-    let now = control.now
-    if slot.flags.contains(.repeating), sideRecord.writerFields.gridHasBegun, deadline > now,
-      before.saturatingSubtract(offset) >= slot.period
-    {
-      // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
-      // reached again. After a shorter step no point comes twice.
-      let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
-      deadline -= skipped
-      sideRecord.wallDeadline -= skipped
-    }
+    sideRecord.wallDeadline = time
     writing.deadline = deadline
     let word = writing.before
     writing.end(word)
@@ -158,12 +193,43 @@ extension TimerRef {
 
 /// Times of a timer on the wall clock. Such a timer is postponed in its cell: the word's postponement is always 0.
 extension Writing {
-  /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
-  /// that the queue has. `nil` if the deadline follows none.
-  var ownWallOffset: Int64? {
+  /// How far the clock that the timer's deadline follows is ahead of the monotonic one, as its last writer saw it. `nil`
+  /// if the deadline follows none.
+  var ownWallOffset: WallOffset? {
     guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordView.followsNoWall, deadline != .max
     else { return nil }
-    return wallDeadline.saturatingSubtract(deadline)
+    return WallOffset(nanoseconds: wallDeadline.saturatingSubtract(deadline))
+  }
+
+  /// When the timer is due by the clock as it was looked at, and what time of day that is; `nil` if it follows none, or
+  /// follows that. Changes nothing.
+  func following(_ offset: WallOffset) -> (deadline: Int64, time: Int64)? {
+    guard let own = ownWallOffset, own != offset, let sideRecord else { return nil }
+    let time = sideRecord.wallDeadline
+    let deadline = offset.deadline(of: time)
+    let now = control.now
+    guard slot.flags.contains(.repeating), sideRecord.writerFields.gridHasBegun, deadline > now,
+      own.nanoseconds.saturatingSubtract(offset.nanoseconds) >= slot.period
+    else { return (deadline, time) }
+    // Stepped back by an interval or more: a grid that has begun continues at its next point, not where the old point is
+    // reached again. After a shorter step no point comes twice.
+    let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
+    return (deadline - skipped, time - skipped)
+  }
+
+  /// When the timer is due by the clock as it was looked at.
+  func dueTime(_ offset: WallOffset) -> Int64 { following(offset)?.deadline ?? slot.deadline }
+
+  /// The handler of a timer with the policy *delay* has postponed it to a time of day, and has returned: it follows that,
+  /// unless its interval counts further.
+  consuming func endOnWallClock(notBefore fromEnd: Int64) {
+    if dueTime(control.lookAtWallClock()) >= fromEnd {
+      abandon()
+      return
+    }
+    _ = setWallDeadline(nil)
+    let moved = store(due: fromEnd, before)
+    end(moved)
   }
 
   /// A tick moves the deadline on by that much: to the next time of the grid, or, with the policy *delay*, by a distance.
@@ -174,9 +240,9 @@ extension Writing {
       slot.flags.contains(.delayPolicy) ? SideRecordView.followsNoWall : sideRecord.wallDeadline.saturatingAdd(distance)
   }
 
-  /// A postponement moves the deadline, and decides what it is from now on: a time of day, which the timer follows, or,
-  /// with `nil`, a distance. False if there is no memory.
-  func postponeOnWallClock(until time: Int64?) -> Bool {
+  /// The deadline is about to be moved, and is from now on a time of day, which the timer follows, or, with `nil`, a
+  /// distance. False if there is no memory.
+  func setWallDeadline(_ time: Int64?) -> Bool {
     guard let time else {
       sideRecord?.wallDeadline = SideRecordView.followsNoWall
       return true
@@ -185,13 +251,6 @@ extension Writing {
     sideRecord.writerFields.gridHasBegun = false
     sideRecord.wallDeadline = max(time, SideRecordView.followsNoWall + 1)
     return true
-  }
-
-  /// When the timer is due that is due at `time` by its cell: otherwise only if it follows the wall clock, with that
-  /// offset.
-  func dueTime(_ time: Int64, wallOffset: Int64) -> Int64 {
-    guard ownWallOffset != nil, let sideRecord else { return time }
-    return sideRecord.wallDeadline.saturatingSubtract(wallOffset)
   }
 }
 
@@ -202,16 +261,15 @@ extension QueueControlBlock {
   /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
   /// last look, behind the next wake-up; so that load may be relaxed (P13b).
   @inline(__always)
-  fileprivate func takeStep() {
-    if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {
-      _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
-    }
+  fileprivate func takeStep() -> Bool {
+    guard unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) else { return false }
+    return unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
 
   /// Bounds of how much the queue's clock is ahead of the monotonic one now.
-  var trueWallOffset: (low: Int64, high: Int64) {
+  private var trueWallOffset: (low: Int64, high: Int64) {
     let (low, high) = WallClock.offset
     return (low &+ wallShift, high &+ wallShift)
   }
@@ -220,18 +278,13 @@ extension QueueControlBlock {
   private static var tolerance: Int64 { 20_000 }
 
   /// Whether the offset as of the last pass lies within these bounds.
-  fileprivate func knows(_ offset: (low: Int64, high: Int64)) -> Bool {
-    wallOffset <= offset.high && wallOffset >= offset.low.saturatingSubtract(QueueControlBlock.tolerance)
+  private func isKnown(_ offset: (low: Int64, high: Int64), _ last: WallOffset) -> Bool {
+    last.nanoseconds <= offset.high
+      && last.nanoseconds >= offset.low.saturatingSubtract(QueueControlBlock.tolerance)
   }
 
-  /// Whether no step has come since the last pass.
-  var knowsWallOffset: Bool { knows(trueWallOffset) }
-
-  /// The offset now, which the queue may not have noticed.
-  var presentWallOffset: Int64 {
-    let offset = trueWallOffset
-    return knows(offset) ? wallOffset : offset.low
-  }
+  /// Whether no step has come since the last pass. For those who note none.
+  var knowsWallOffset: Bool { isKnown(trueWallOffset, wallOffset) }
 
   /// The time of day now.
   var wallNow: Int64 { Clock.wall.now &+ wallShift }

@@ -225,17 +225,8 @@ struct SlotStore {
     if time > virtualNow { unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent) }
   }
 
-  /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
-  var wallOffset: Int64 {
-    get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }
-  }
-
   /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
-  func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, offset: wallOffset) : time }
-
-  @inline(never)
-  func wallTime(_ time: Int64, offset: Int64) -> Int64 { time == .max ? .max : time.saturatingAdd(offset) }
+  func wallTime(_ time: Int64) -> Int64 { isWall ? wallOffset.time(of: time) : time }
 
   /// The number of an activation on the calling thread, whose state that is: later ones have higher numbers, among those
   /// of one thread; on a virtual queue among all (P2b).

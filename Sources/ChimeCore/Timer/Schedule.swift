@@ -134,10 +134,9 @@ extension Writing {
 
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = slot.flags.contains(.firstIsDeadline)
-    sideRecord?.wallDeadline = follows ? max(first, SideRecordView.followsNoWall + 1) : SideRecordView.followsNoWall
-    sideRecord?.writerFields.gridHasBegun = false
-    guard follows else { return control.now.saturatingAdd(first) }
-    return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
+    // The side record is there.
+    _ = setWallDeadline(follows ? first : nil)
+    return follows ? control.lookAtWallClock().deadline(of: first) : control.now.saturatingAdd(first)
   }
 }
 

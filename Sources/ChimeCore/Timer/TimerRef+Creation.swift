@@ -174,6 +174,7 @@ extension TimerRef {
         : schedule.firstIsDeadline ? schedule.first : control.now.saturatingAdd(schedule.first)
       time = TimerSlot.wakeTime(deadline: slot.deadline, slot.leeway, control)
     }
+    let offset = isWall ? writing.ownWallOffset : nil
     let hasCallback = schedule != nil && options.registrationHandler != nil
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
@@ -184,7 +185,7 @@ extension TimerRef {
       return unsafe giveUp(writing, control, thread, queue, out, before)
     }
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
-    if isWall { timer.followWallClock() }
+    if isWall { control.checkThatPassFollows(offset) }
     return .of { () throws(Forked) in
       try Trace.noteCreated(timer, activated: schedule != nil)
       // The target's last reference may have gone in the meantime, before there was a timer to end (P8b).

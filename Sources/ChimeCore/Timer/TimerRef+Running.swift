@@ -75,9 +75,10 @@ extension TimerRef {
     }
     if !next.isAtRest { writing.activationSequence = control.nextActivationSequence(thread) }
     word = writing.withPendingCallback(word)
+    let offset = control.isWall && !next.isAtRest ? writing.ownWallOffset : nil
     // A reschedule may drop the extra tick that a timer was to have before it releases itself.
     let isBusy = next.isAtRest ? writing.end(atRest: word) : writing.end(word)
-    if control.isWall { followWallClock() }
+    if control.isWall { control.checkThatPassFollows(offset) }
     let traced: Trace.Event =
       switch event {
       case .activate: .activated
@@ -125,17 +126,9 @@ extension TimerRef {
   func postpone(to time: Int64, delay: Int64?) -> Status {
     guard let writing = beginWriting() else { return stale }
     guard let next = writing.next(on: .postpone) else { return writing.abandon(.ignored) }
-    let word = writing.before
-    let isWall = control.isWall
-    // Three clocks or more are read for it, which a delay of a timer that follows no wall clock does not need.
-    let offset = isWall && (delay == nil || writing.ownWallOffset != nil) ? control.presentWallOffset : 0
-    let target = delay != nil || time == .max ? time : time.saturatingSubtract(offset)
-    let due = writing.dueTime(next == .suspended ? slot.deadline : slot.dueTime(word), wallOffset: offset)
-    if isWall, target > due, !slot.flags.contains(.keepsRemaining),
-      !writing.postponeOnWallClock(until: delay == nil ? time : nil)
-    {
-      return writing.abandon(Memory.refusal)
-    }
+    if control.isWall { return postponeOnWallClock(writing, to: time, delay: delay) }
+    let (word, target) = (writing.before, time)
+    let due = next == .suspended ? slot.deadline : slot.dueTime(word)
     if next == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
       let left = target == .max ? .max : target.saturatingSubtract(control.now)
@@ -148,7 +141,32 @@ extension TimerRef {
       if target >= due { writing.forgetMissed() }
       writing.endPostponing(to: max(due, target))
     }
-    if isWall { followWallClock() }
+    return Trace.noteLast(.postponed, self, .ok)
+  }
+
+  /// `postpone` on the wall clock. It is decided by the clock as it is, which no pass may have looked at. What does not come
+  /// later changes nothing, and does not even follow the clock: where the timer is by the next pass's look is not
+  /// this call's to decide.
+  @inline(never)
+  private func postponeOnWallClock(_ writing: consuming Writing, to time: Int64, delay: Int64?) -> Status {
+    // Three clocks or more are read for it, which a delay of a timer that follows no wall clock does not need.
+    let offset = delay == nil || writing.ownWallOffset != nil ? control.lookAtWallClock() : control.wallOffset
+    let due = writing.dueTime(offset)
+    var target = delay == nil ? offset.deadline(of: time) : time
+    let isRemainder = slot.flags.contains(.keepsRemaining) && !writing.before.isRunning
+    if isRemainder { target = delay ?? (target == .max ? .max : target.saturatingSubtract(control.now)) }
+    if target >= due { writing.forgetMissed() }
+    guard target > due else {
+      writing.abandon()
+      return Trace.noteLast(.postponed, self, .ok)
+    }
+    // What is left of a suspended timer's time is a distance.
+    if !writing.setWallDeadline(delay == nil && !isRemainder ? time : nil) { return writing.abandon(Memory.refusal) }
+    var word = writing.before
+    if word.isRunning { word = writing.store(due: target, word) } else { writing.deadline = target }
+    let own = writing.ownWallOffset
+    writing.end(word)
+    control.checkThatPassFollows(own)
     return Trace.noteLast(.postponed, self, .ok)
   }
 
@@ -194,6 +212,12 @@ extension Writing {
   @inline(never)
   fileprivate func keepRemaining(until due: Int64, _ now: Int64) -> Int64 {
     let flags = slot.flags
+    var due = due
+    if ownWallOffset != nil {
+      // It was postponed to a time of day. What is left until then, by the clock as it is, is a distance from now on.
+      due = dueTime(control.lookAtWallClock())
+      _ = setWallDeadline(nil)
+    }
     if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
       let missed = UInt64(now.saturatingSubtract(due) / period)
       sideRecord?.writerFields.carriedMissed &+= missed

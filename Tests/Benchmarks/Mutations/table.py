@@ -738,13 +738,16 @@ mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child'
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
          ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
          F("wall_clock", "forward"))
+mutation("wall-writer-calls-no-pass", "17", "checkThatPassFollows", "P13: a deadline that no pass has visited after the step that it was written by stays so",
+         ("Queue/WallClock.swift", "if «!BROKEN, »let offset, offset != wallOffset { wakeAfterStep() }"),
+         I("deadlines written beside steps that no pass sees"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
          ("Queue/WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
          ("Queue/WallClock.swift", "«if !BROKEN { »sideRecord.writerFields.gridHasBegun = true« }»"),
          F("wall_clock", "each_step_back"))
 mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
-         (RUNNING, "postponeOnWallClock(until: «BROKEN || »delay == nil ? time : nil)"), F("wall_clock", "postponements"))
+         (RUNNING, "setWallDeadline(«(BROKEN || »delay == nil«)» && !isRemainder ? time : nil)"), F("wall_clock", "postponements"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
          (DUE_TIMES, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
          M())

@@ -46,7 +46,7 @@ final class Queue {
       // As `prepare` does it; nobody knows the queue yet.
       core.control.traits.insert(.wall)
       core.ticksAreRare = true
-      core.control.wallOffset = WallClock.offset.low
+      core.control.beginWallClock()
     }
     // Others may still look at the control block that the queue lives in.
     if world.scheduler.preempts { return }

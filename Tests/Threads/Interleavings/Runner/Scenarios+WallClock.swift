@@ -26,16 +26,9 @@ extension Scenario {
         world.expect(timer.ticks == 1, "the step has made a timer due, and it has not ticked")
       }
     } + [
-      scenario("deadlines written beside steps of the wall clock", steps: [step, -step]) { world, queue in
-        let timer = world.timer(queue, after: nil)
-        let other = world.log(queue)
-        other.firstIsDeadline = true
-        world.thread("writer") {
-          world.call("restart", on: timer) { $0.restart(Schedule(first: deadline, firstIsDeadline: true)) }
-          world.call("create") { other.create(deadline) }
-        }
-        return [(timer, deadline), (other, deadline)]
-      },
+      scenario("deadlines written beside steps of the wall clock", steps: [step, -step], writeDeadlines),
+      scenario(
+        "deadlines written beside steps that no pass sees", steps: [step, -step], areSeen: false, writeDeadlines),
       scenario("a postponement to a time of day beside a step of the wall clock", steps: [step]) { world, queue in
         let timer = world.timer(queue, after: deadline, isDeadline: true)
         world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: deadline + second) }
@@ -65,24 +58,38 @@ extension Scenario {
       },
     ]
 
-  /// Steps with a pass after each, beside what `others` do with timers; these have the deadlines that it gives.
+  private static func writeDeadlines(_ world: World, _ queue: Queue) -> [(TimerLog, Int64)] {
+    let timer = world.timer(queue, after: nil)
+    let other = world.log(queue)
+    other.firstIsDeadline = true
+    world.thread("writer") {
+      world.call("restart", on: timer) { $0.restart(Schedule(first: deadline, firstIsDeadline: true)) }
+      world.call("create") { other.create(deadline) }
+    }
+    return [(timer, deadline), (other, deadline)]
+  }
+
+  /// Steps with a pass after each, unless that is not to see them, beside what `others` do with timers; these have the deadlines that it gives.
   private static func scenario(
-    _ name: String, steps: [Int64], _ others: @escaping (World, Queue) -> [(TimerLog, Int64)]
+    _ name: String, steps: [Int64], areSeen: Bool = true, _ others: @escaping (World, Queue) -> [(TimerLog, Int64)]
   ) -> Scenario {
     Scenario(name, preemptions: 2) { world in
       let queue = world.queue(.host, isWall: true)
       let expected = others(world, queue)
       world.thread("driver") {
         for step in steps {
-          QueueCore.stepWallClock(queue.id, by: step)
-          world.call("process") { queue.drive() }
+          QueueCore.stepWallClock(queue.id, by: step, isNoticed: areSeen)
+          if areSeen { world.call("process") { queue.drive() } }
         }
       }
       world.race()
       _ = queue.drive()
+      let offset = queue.core.control.lookAtWallClock()
       for (timer, deadline) in expected {
-        let next = timer.ref?.nextDeadline
+        let snapshot = timer.ref?.snapshot
+        let (next, due) = (snapshot?.nextDeadline, snapshot.map { offset.time(of: $0.due) })
         world.expect(next == deadline, "a deadline of \(deadline) has become \(next ?? 0)")
+        world.expect(due == deadline, "a tick with the deadline \(deadline) comes at \(due ?? 0)")
         _ = timer.ref?.cancel()
       }
     }
