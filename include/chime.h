@@ -36,10 +36,10 @@
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
  * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
- * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
- * together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at equal deadlines in the order
- * in which their timers were last activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by
- * one thread. (On a concurrent queue they are handed to its threads in this order.)
+ * delay and "without limit" as a timeout; no other deadline is never. A deadline in the past is due at once. Sums
+ * saturate. Ticks that are due together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at
+ * equal deadlines in the order in which their timers were last activated, restarted or rescheduled: on a virtual queue
+ * by any threads, elsewhere by one thread. (On a concurrent queue they are handed to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
  *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A step

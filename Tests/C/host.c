@@ -274,6 +274,30 @@ HOST_TEST(run_returns_beside_a_timer_that_never_comes, 0) {
   EXPECT_OK(chime_timer_release(watchdog->timer));
 }
 
+/* [17] Only CHIME_FOREVER is never: all agree. 1,024 ns is the unit of the wheel. */
+TEST(what_is_far_is_not_never) {
+  static const int64_t from_the_end[] = {1, 2, 1022, 1023, 1024, 1025, 5000};
+  for (chime_clock clock = CHIME_CLOCK_MONOTONIC; clock <= CHIME_CLOCK_VIRTUAL; clock++) {
+    const int is_virtual = clock == CHIME_CLOCK_VIRTUAL;
+    const chime_queue_options options = QUEUE_OPTIONS(.clock = is_virtual ? CHIME_CLOCK_MONOTONIC : clock);
+    chime_queue_t queue = csuite_queue_with(t, is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, &options);
+    for (size_t i = 0; i < sizeof from_the_end / sizeof *from_the_end; i++) {
+      const int64_t far = CHIME_FOREVER - from_the_end[i];
+      int32_t timeout = -1;
+      int64_t next = 0;
+      probe *p = probe_start(t, queue, NULL, AT(far));
+      if (!is_virtual) EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_TIMED_OUT);
+      EXPECT_EQ(next_deadline(t, queue) < far, 0);
+      EXPECT(next_deadline(t, queue) < CHIME_FOREVER);
+      if (!is_virtual) EXPECT_OK(chime_queue_poll_timeout(queue, &timeout));
+      if (!is_virtual) EXPECT_EQ(timeout, INT32_MAX);
+      EXPECT_OK(chime_timer_next_deadline(p->timer, &next));
+      EXPECT_EQ(next, far);
+      EXPECT_OK(chime_timer_release(p->timer));
+    }
+  }
+}
+
 static void stop_and_run_again(csuite *t, probe *p, const chime_tick *tick) {
   stop_the_queue(t, p, tick);
   EXPECT_STATUS(chime_queue_run(p->queue, CHIME_RUN_UNTIL_STOPPED), CHIME_ERROR_WOULD_DEADLOCK);

@@ -21,9 +21,10 @@ enum WheelTicks {
     return (UInt64(bitPattern: time) &+ (1 &<< shift) &- 1) &>> shift
   }
 
-  /// The time at which a tick is reached; `Int64.max` at the end of time.
+  /// The time at which a tick is reached, at the end of time the last one: a timer that is placed there is far, and not
+  /// never.
   static func time(of tick: UInt64, shift: UInt64) -> Int64 {
-    tick > UInt64(Int64.max) &>> shift ? .max : Int64(bitPattern: tick &<< shift)
+    tick > UInt64(Int64.max) &>> shift ? .max - 1 : Int64(bitPattern: tick &<< shift)
   }
 }
 
