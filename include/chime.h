@@ -1207,7 +1207,8 @@ enum {
  *
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
- *               running timer until its time is over; or CHIME_RUN_UNTIL_STOPPED, CHIME_RUN_NO_WAIT, or both
+ *               running timer until its time is over. When nothing is left to wait for, no tick begins, even of a
+ *               background timer that is due; or CHIME_RUN_UNTIL_STOPPED, CHIME_RUN_NO_WAIT, or both
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_TIMED_OUT: it would wait,
  *         and CHIME_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;

@@ -88,6 +88,7 @@ HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
   probe *late = start_in_the_background(t, queue, CHIME_HOUR, CHIME_HOUR);
   /* With nothing else to wait for it returns at once. */
   EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_EQ(often->ticks, 0);
   for (int i = 0; i < 3; i++) {
     probe *count = probe_start(t, queue, "count", &five_times);
     EXPECT_OK(chime_queue_run(queue, 0));
@@ -96,6 +97,32 @@ HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
   EXPECT(often->ticks > 0); /* it ticked meanwhile */
   EXPECT_EQ(late->ticks, 0);
   EXPECT_EQ(state_of(t, often->timer), CHIME_STATE_RUNNING);
+}
+
+/* What is due in one pass, too: the run ends with the last tick that it waits for. An extra tick is something to call. */
+HOST_TEST(a_run_with_nothing_to_wait_for_begins_no_tick, 0) {
+  const int64_t now = monotonic_ns();
+  probe *before = probe_new(t, queue, NULL), *behind = probe_new(t, queue, NULL);
+  chime_timer_options options = probe_options(before);
+  options.flags = CHIME_TIMER_BACKGROUND;
+  EXPECT_OK(chime_timer_start(queue, &options, AT(now - 3), &before->timer));
+  options.context = behind;
+  EXPECT_OK(chime_timer_start(queue, &options, AT(now - 1), &behind->timer));
+  EXPECT_OK(chime_queue_run(queue, CHIME_RUN_NO_WAIT));
+  EXPECT_EQ(before->ticks + behind->ticks, 0);
+  probe *last = probe_start(t, queue, NULL, AT(now - 2));
+  for (int i = 0; i < 2; i++) {
+    EXPECT_OK(chime_queue_run(queue, 0));
+    EXPECT_EQ(before->ticks, 1);
+    EXPECT_EQ(last->ticks, 1);
+    EXPECT_EQ(behind->ticks, 0);
+  }
+  EXPECT(is_readable(fd_of(t, queue), LONG));
+  EXPECT_OK(chime_timer_fire(before->timer));
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_EQ(before->ticks, 2);
+  EXPECT_OK(chime_queue_process(queue, 0, NULL));
+  EXPECT_EQ(behind->ticks, 1);
 }
 
 static void release_the_other_later(csuite *t, probe *p, const chime_tick *tick) {

@@ -17,6 +17,8 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
   /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
   var isIdle = false
   var isWatching = false
+  /// The timer that has kept a `run` from its end last. The pass's.
+  private var foreground: TimerSlot?
 
   init(_ core: QueueCore, owner: UInt64?) {
     control = core.control
@@ -93,7 +95,7 @@ extension HostDriver {
     }
     isIdle = false
     isWatching = false
-    while !core.hasWorkNow, control.inboxIsEmpty {
+    while core.functions.isEmpty, !core.records.endIsWanted, core.batch.isForBackground, control.inboxIsEmpty {
       guard let next = core.wheel.earliest(), next != .max, let earliest = core.wheel.earliestSlot,
         let slot = earliest.isBackground ? timerInForeground : earliest
       else {
@@ -108,6 +110,15 @@ extension HostDriver {
       isWatching = HostDriver.isWorthWatching(slot)
       if isWatching { return }
     }
+  }
+
+  /// Whether nothing is left that `run` waits for: a function, a callback that is no tick of a timer in the background, or
+  /// another timer that runs. In a pass.
+  func hasNothingToWaitFor(_ core: QueueCore) -> Bool {
+    guard core.functions.isEmpty, control.inboxIsEmpty, !core.closing.hasBegun else { return false }
+    if let slot = foreground, HostDriver.isWorthWatching(slot), Slab.owner(of: slot) == control { return false }
+    foreground = timerInForeground
+    return foreground == nil && core.batch.isForBackground
   }
 
   /// Whether a timer that `run` waits for is running, or may be once its writer is done.

@@ -42,7 +42,8 @@ extension QueueCore {
     try driver.drive(core, watches: watches) { pass throws(Forked) in
       if buffer != nil { try core.endOutstandingRecords(pass) }
       core.records.buffer = buffer
-      count = try core.runSlices(atMost: most, isOfRun: isOfRun, pass)
+      let limit = Limit(count: most, isOfRun: isOfRun, endsWhenIdle: watches)
+      count = try core.runSlices(limit, pass)
       if let written = core.records.buffer?.count { count = written }
       core.records.buffer = nil
     }.orThrow()
@@ -58,13 +59,15 @@ extension QueueCore {
 
   /// First what an earlier call left, then everything that is due now. Gives how many callbacks were called or written
   /// down.
-  func runSlices(atMost most: Int, isOfRun: Bool = false, _ pass: borrowing Pass) throws(Forked) -> Int {
+  func runSlices(_ whole: Limit, _ pass: borrowing Pass) throws(Forked) -> Int {
     let before = delivered
+    var limit = whole
     var wasOpen: Bool
     repeat {
       wasOpen = batch.isOpen
-      try runSlice(Limit(count: most - (delivered - before), isOfRun: isOfRun), pass)
-    } while wasOpen && !batch.isOpen && delivered - before < most && !(isOfRun && control.stopIsPending(id))
+      limit.count = whole.count - (delivered - before)
+      try runSlice(limit, pass)
+    } while wasOpen && !batch.isOpen && delivered - before < whole.count && !isOver(limit)
     return delivered - before
   }
 

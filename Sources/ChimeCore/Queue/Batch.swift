@@ -26,6 +26,12 @@ struct Batch {
   /// Whether something waits that no wake-up of the wheel's brings.
   var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
 
+  /// Whether nothing waits but turns for ticks of timers in the background.
+  var isForBackground: Bool {
+    pendingCallbacks.isEmpty && retired.isEmpty
+      && (next..<ready.count).allSatisfy { ready[$0].kind == .due && Slab.slot(ready[$0].slot).isBackground }
+  }
+
   func contains(_ slot: TimerSlot) -> Bool { (next..<ready.count).contains { ready[$0].slot == slot.index } }
 
   /// Gives a slot a turn for its pending callback in the next batch, unless it already has one.

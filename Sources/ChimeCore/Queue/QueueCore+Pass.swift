@@ -52,12 +52,16 @@ extension QueueCore {
     var count = Int.max
     /// It is a slice of `run`, which a stop ends.
     var isOfRun = false
+    /// And so does the end of all that it waits for.
+    var endsWhenIdle = false
   }
 
   /// Whether no other callback is to begin in the slice: the run that it belongs to is to stop, or others' turn has come.
   @inline(__always)
   func isOver(_ limit: Limit) -> Bool {
-    limit.end != .max ? driver.shouldYield : limit.isOfRun && control.stopIsPending(id)
+    limit.end != .max
+      ? driver.shouldYield
+      : limit.isOfRun && (control.stopIsPending(id) || limit.endsWhenIdle && driver.hasNothingToWaitFor(self))
   }
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.

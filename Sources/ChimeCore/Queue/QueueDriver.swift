@@ -25,6 +25,8 @@ package protocol QueueDriver: AnyObject, Sendable {
   var executionContext: ExecutionContext? { get }
   /// Whether a pass should end its slice now, for the sake of whoever runs it.
   var shouldYield: Bool { get }
+  /// Whether nothing is left that `run` of the queue waits for.
+  func hasNothingToWaitFor(_ core: QueueCore) -> Bool
   /// The cancellation state of the thread that runs the passes, before it called what runs them: callbacks run in that
   /// state. `nil` if it has not changed.
   var hostCancellation: HostCancellation? { get }
@@ -72,6 +74,7 @@ extension QueueDriver {
   package var mayNeverRun: Bool { false }
   package var hasEnded: Bool { false }
   package var shouldYield: Bool { false }
+  package func hasNothingToWaitFor(_ core: QueueCore) -> Bool { false }
   package var isOfHost: Bool { false }
   package var mayDrive: Bool { true }
   package var isDrivingThread: Bool { true }
