@@ -16,10 +16,7 @@ final class HandOver: @unchecked Sendable {
   private struct State {
     /// The queue, from its opening to its end.
     var core: QueueCore?
-    /// Slots, in a ring: `count` of them from `first` on.
-    var slots = PassList<SlotIndex>()
-    var first = 0
-    var count = 0
+    var deliveries = SlotRing()
     var functions = FunctionList()
     /// Whose turn is next, so that neither keeps the other waiting.
     var functionIsNext = false
@@ -27,20 +24,6 @@ final class HandOver: @unchecked Sendable {
     /// A bit for each worker that has nothing to do, and for each that was asked for by another one and has not begun.
     var idle: UInt64 = 0
     var asked: UInt64 = 0
-
-    mutating func append(_ slot: SlotIndex) {
-      if count == slots.capacity { invariantFailure("a delivery more than there are slots", Int64(count)) }
-      let place = first + count
-      slots[place < slots.capacity ? place : place - slots.capacity] = slot
-      count += 1
-    }
-
-    mutating func takeFirst() -> SlotIndex {
-      let slot = slots[first]
-      first = first + 1 == slots.capacity ? 0 : first + 1
-      count -= 1
-      return slot
-    }
   }
 
   private let target: any BlockQueue
@@ -68,11 +51,7 @@ final class HandOver: @unchecked Sendable {
 
   /// Has a larger place for slots. Called by the pass.
   func move(to slots: PassList<SlotIndex>) {
-    state.withLock { state in
-      for i in 0..<state.count { slots[i] = state.slots[(state.first + i) % state.slots.capacity] }
-      state.slots = slots
-      state.first = 0
-    }
+    state.withLock { $0.deliveries.move(to: slots) }
   }
 
   /// See `QueueDriver`.
@@ -81,11 +60,11 @@ final class HandOver: @unchecked Sendable {
     return false
   }
 
-  func add(_ slot: TimerSlot) { add { $0.append(slot.index) } }
+  func add(_ slot: TimerSlot) { add { $0.deliveries.append(slot.index) } }
   func add(_ function: QueuedFunction) { add { $0.functions.append(function) } }
   func add(_ slots: PassList<SlotIndex>) {
     add { state in
-      for i in slots.indices { state.append(slots[i]) }
+      for i in slots.indices { state.deliveries.append(slots[i]) }
     }
   }
 
@@ -135,11 +114,11 @@ final class HandOver: @unchecked Sendable {
     if state.core == nil { return .nothing }
     state.functionIsNext.toggle()
     let isEmpty = batch.count == 0
-    if state.functionIsNext || isEmpty && state.count == 0, let function = state.functions.popFirst() {
+    if state.functionIsNext || isEmpty && state.deliveries.count == 0, let function = state.functions.popFirst() {
       return .function(function)
     }
-    if isEmpty, state.count > 0 {
-      batch.fill(min(state.count, DeliveryBatch.size)) { state.takeFirst() }
+    if isEmpty, state.deliveries.count > 0 {
+      batch.fill(min(state.deliveries.count, DeliveryBatch.size)) { state.deliveries.takeFirst() }
     } else if isEmpty {
       if number < state.workers.count { state.idle |= 1 << UInt64(number) }
       return .nothing
@@ -153,7 +132,7 @@ final class HandOver: @unchecked Sendable {
     while turns < HandOver.quantum {
       let (core, work, worker): (QueueCore?, Work, (any Worker)?) = state.withBusyLock { state in
         let work = self.next(&state, number)
-        var isMore = state.count > 0 || !state.functions.isEmpty
+        var isMore = state.deliveries.count > 0 || !state.functions.isEmpty
         if case .deliveries = work { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }
         return (state.core, work, isMore ? helper(&state) : nil)
       }
@@ -169,6 +148,35 @@ final class HandOver: @unchecked Sendable {
       }
     }
     state.withLock { number < $0.workers.count ? $0.workers[number] : nil }?.run()
+  }
+}
+
+/// Deliveries that wait, by their slots: `count` of them from `first` on, in a ring in the `PassScratch`.
+struct SlotRing {
+  private var slots = PassList<SlotIndex>()
+  private var first = 0
+  private(set) var count = 0
+
+  mutating func append(_ slot: SlotIndex) {
+    if count == slots.capacity { invariantFailure("a delivery more than there are slots", Int64(count)) }
+    let place = first + count
+    slots[place < slots.capacity ? place : place - slots.capacity] = slot
+    count += 1
+  }
+
+  /// Takes out the first; there is one.
+  mutating func takeFirst() -> SlotIndex {
+    let slot = slots[first]
+    first = first + 1 == slots.capacity ? 0 : first + 1
+    count -= 1
+    return slot
+  }
+
+  /// Moves to a larger place.
+  mutating func move(to larger: PassList<SlotIndex>) {
+    for i in 0..<count { larger[i] = slots[(first + i) % slots.capacity] }
+    slots = larger
+    first = 0
   }
 }
 
