@@ -2,7 +2,8 @@
  * arguments.c - each function of the headers with each kind of value that makes no sense, made from the headers
  * (functions.h). The answer is CHIME_ERROR_INVALID_ARGUMENT, and for an id CHIME_ERROR_INVALID_HANDLE (ids.c); it is one
  * that the function's comment names; chime_last_error_detail names the argument; nothing has changed, nothing was written,
- * and contexts are the caller's. Promise 1. (Values that make no sense beside each other, or on a kind of queue: refusals.c.)
+ * and contexts are the caller's. Promise 1. And no function writes beyond the room that it is given. (Values that make no
+ * sense beside each other, or on a kind of queue: refusals.c.)
  */
 #include "arguments.h"
 
@@ -339,6 +340,103 @@ OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
     EXPECT_OK(chime_timer_release(other));
   }
   world_sees(w, running);
+  world_end(w);
+}
+
+/* ---- Room that is too small ---------------------------------------------------------------------------------------- */
+
+enum { ROOM = 4096, BEHIND = 256, CANARY = 0xa5, MANY = 5 };
+
+typedef struct room {
+  char before[BEHIND], memory[ROOM + BEHIND];
+} room;
+
+/* How many elements were written, without a gap; in nothing before and behind them is a canary missing. */
+static uint64_t written(csuite *t, const place *p, const room *r, size_t element) {
+  uint64_t first = 0, all = 0;
+  char untouched[sizeof(room)];
+  memset(untouched, CANARY, sizeof untouched);
+  for (size_t i = 0; i + element <= sizeof r->memory; i += element) {
+    int is_written = memcmp(r->memory + i, untouched, element) != 0;
+    all += (uint64_t)is_written;
+    if (is_written && first == i / element) first++;
+  }
+  csuite_expect(t, first == all && memcmp(r->before, untouched, BEHIND) == 0, __FILE__, __LINE__, p->name);
+  return all;
+}
+
+/* There are as many records to take, again. */
+static void record_many(csuite *t, chime_queue_t records) {
+  static chime_tick taken[2 * MANY];
+  uint32_t count = 1;
+  while (count > 0 && !csuite_failed(t)) {
+    EXPECT_OK(chime_queue_take_ticks(records, taken, sizeof taken[0], 2 * MANY, &count));
+  }
+  for (int i = 0; i < MANY; i++) EXPECT_OK(chime_queue_async(records, NULL, NULL, NULL));
+}
+
+/* Whatever the capacity, so many elements are written as fit. */
+static void try_capacities(world *w, const place *p, void *context) {
+  csuite *t = w->t;
+  static const struct {
+    const char *type;
+    size_t size;
+  } elements[] = {{"char *", 1}, {"chime_queue_t *", sizeof(chime_queue_t)}, {"chime_tick *", sizeof(chime_tick)}};
+  static room r;
+  size_t kind = 0;
+  while (kind < 3 && strcmp(elements[kind].type, p->parameter->type) != 0) kind++;
+  if (!csuite_expect(t, kind < 3, __FILE__, __LINE__, p->name)) return;
+  const size_t element = elements[kind].size;
+  const int gives_records = kind == 2;
+  uint64_t there = ROOM / element, capacities[] = {there, 0, 1, 2, 0, 0, 0}, whole = 0;
+  for (size_t i = 0; i < sizeof capacities / sizeof capacities[0] && !csuite_failed(t); i++) {
+    arguments given = w->given;
+    const int is_refused = gives_records && capacities[i] == 0;
+    uint64_t fit;
+    given.queue = gives_records ? w->queues[2] : w->queues[0];
+    given.capacity = capacities[i];
+    put(&given, p->parameter, (value){.pointer = r.memory});
+    if (gives_records) record_many(t, given.queue);
+    memset(&r, CANARY, sizeof r);
+    memset(&w->out, 0, sizeof w->out);
+    csuite_expect_status(t, p->function->call(&given), is_refused ? CHIME_ERROR_INVALID_ARGUMENT : CHIME_OK, __FILE__,
+                         __LINE__, p->name);
+    fit = written(t, p, &r, element);
+    if (i == 0) { /* all of it */
+      there = fit;
+      EXPECT_BETWEEN(there, 3, ROOM / (int64_t)element - 1);
+      memcpy(&whole, &w->out.answer, sizeof whole);
+      for (int k = -1; k <= 1; k++) capacities[5 + k] = there + (uint64_t)k;
+    }
+    csuite_expect_equal(t, (int64_t)fit, (int64_t)(capacities[i] < there ? capacities[i] : there), __FILE__, __LINE__,
+                        p->name);
+    const uint64_t answer = gives_records ? fit : whole;
+    csuite_expect(t, memcmp(&answer, &w->out.answer, sizeof answer) == 0, __FILE__, __LINE__, p->name);
+  }
+}
+
+/* An answer that is a structure is as long as its size says; what lies behind is not written. */
+static void try_answers(world *w, const place *p, void *context) {
+  csuite *t = w->t;
+  static room r;
+  const structure *answer = p->parameter->structure;
+  if (answer == NULL) return;
+  const uint32_t size = (uint32_t)answer->size;
+  arguments given = w->given;
+  put(&given, p->parameter, (value){.pointer = r.memory});
+  memset(&r, CANARY, sizeof r);
+  memcpy(r.memory, &size, sizeof size);
+  csuite_expect_status(t, p->function->call(&given), CHIME_OK, __FILE__, __LINE__, p->name);
+  csuite_expect(t, memcmp(r.memory, &size, sizeof size) == 0, __FILE__, __LINE__, p->name);
+  memset(r.memory, CANARY, size); /* its own bytes may be any */
+  csuite_expect_equal(t, (int64_t)written(t, p, &r, 1), 0, __FILE__, __LINE__, p->name);
+}
+
+OWN_THREAD_TEST(each_function_writes_as_much_as_fits_and_nothing_behind) {
+  world *w = world_new(t);
+  EXPECT(each_place(w, AN_ARRAY, try_capacities, NULL) > 0);
+  EXPECT(each_place(w, AN_ANSWER, try_answers, NULL) > 0);
+  world_sees(w, w->alive[TIMER]);
   world_end(w);
 }
 

@@ -107,6 +107,48 @@ VIRTUAL_TEST(a_handler_holds_up_only_calls_that_are_to_come) {
   EXPECT_LOG("a1@1");
 }
 
+/* Due times that pass in a handler. The first of them is for the next tick, which is not missed. */
+static const struct {
+  int64_t interval, jump;
+  uint64_t tick_limit;
+  chime_missed_policy policy;
+  int missed;
+} passing[] = {{10, 0, 0, CHIME_MISSED_COALESCE, 0},  {10, 9, 0, CHIME_MISSED_COALESCE, 0},
+               {10, 19, 0, CHIME_MISSED_COALESCE, 0}, {10, 20, 0, CHIME_MISSED_COALESCE, 1},
+               {10, 57, 0, CHIME_MISSED_COALESCE, 4}, {10, 57, 4, CHIME_MISSED_COALESCE, 2},
+               {10, 57, 1, CHIME_MISSED_COALESCE, 0}, {10, 57, 0, CHIME_MISSED_DELAY, 0}};
+
+static void let_due_times_pass(csuite *t, probe *p, const chime_tick *tick) {
+  char missed[80] = "", in_dump[80] = ", its handler runs";
+  if (tick->sequence > 1) return;
+  EXPECT_OK(chime_queue_jump(p->queue, passing[p->number].jump));
+  if (passing[p->number].missed > 0) {
+    snprintf(missed, sizeof missed, "; %d missed while its handler runs.", passing[p->number].missed);
+    snprintf(in_dump, sizeof in_dump, ", 1 ticks, 0 missed, %d missed while its handler runs\n",
+             passing[p->number].missed);
+  }
+  const char *told = strstr(text_of(t, chime_timer_explain, p->timer), " missed");
+  EXPECT_EQ(told != NULL, passing[p->number].missed > 0);
+  EXPECT_EXPLAINED_WITH(p->timer, missed);
+  EXPECT_DUMPED(p->queue, in_dump);
+}
+
+VIRTUAL_TEST(due_times_that_pass_in_a_handler_are_counted_but_for_the_next_ticks) {
+  for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+    probe *p = probe_idle(t, queue, NULL);
+    p->on_tick = let_due_times_pass;
+    p->number = (int64_t)i;
+    EXPECT_OK(chime_timer_activate(p->timer,
+                                   &SCHEDULE(.first_ns = 10, .interval_ns = passing[i].interval,
+                                             .tick_limit = passing[i].tick_limit, .missed_policy = passing[i].policy)));
+    ADVANCE(10);
+    if (passing[i].jump >= 20 && passing[i].policy == CHIME_MISSED_COALESCE && passing[i].tick_limit != 1) {
+      EXPECT_EQ(p->last.missed, passing[i].missed); /* as the next tick says */
+    }
+    EXPECT_OK(chime_timer_release(p->timer));
+  }
+}
+
 HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   probe *p = probe_after(t, queue, "p", 0);
   EXPECT_EXPLAINED_WITH(p->timer, "it was due ");

