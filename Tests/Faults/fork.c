@@ -4,9 +4,11 @@
  */
 #include "calls.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +168,44 @@ CASE(descriptors) {
   timers = fault_timer_descriptors();
   fault_in_a_child(close_what_was_inherited);
   EXPECT_EQ(fault_timer_descriptors(), timers);
+}
+
+/* Wherever Chime's files lie, all are closed in the child, the one with the highest number, too, and none of the program's.
+   The last number is one more than are noted apart (own_files.c). */
+enum { FILES = 1 << 15 };
+static char was_open[FILES];
+
+static int is_open(int file) { return fcntl(file, F_GETFD) >= 0; }
+
+static void expect_only_those_before(void) {
+  int file;
+  EXPECT_OK(chime_reinitialize());
+  for (file = 0; file < FILES; file++) {
+    if (!EXPECT_EQ(is_open(file), was_open[file])) fprintf(stderr, "  of file %d\n", file);
+  }
+}
+
+CASES(files_wherever_they_lie, argument, 0, 11) {
+  static const int wheres[] = {HOST, HOST, SERIAL, RUN_LOOP}, numbers[] = {0, 100, 1 << 14};
+  const int kind = argument / 3, number = numbers[argument % 3];
+  const chime_queue_options options = QUEUE_OPTIONS(.clock = kind == 1 ? CHIME_CLOCK_WALL : CHIME_CLOCK_MONOTONIC);
+  struct rlimit limit;
+  int file, last, own = 0;
+  if (fault_timer_descriptors() < 0) fault_skip("a child of fork has none of the parent's kqueues");
+  EXPECT_OK(getrlimit(RLIMIT_NOFILE, &limit));
+  limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+  EXPECT_OK(setrlimit(RLIMIT_NOFILE, &limit));
+  if (limit.rlim_cur < (rlim_t)number + 20) fault_skip("a process may not have as many files");
+  for (file = 0; file < FILES; file++) was_open[file] = (char)is_open(file);
+  while ((last = dup(STDERR_FILENO)) < number) REQUIRE(last >= 0);
+  EXPECT_OK(place_make(wheres[kind], &options, &(chime_queue_t){0}));
+  /* Chime has had none with a higher number before. Every other one of the program's is closed. */
+  for (file = last + 1; file < FILES; file++) own += is_open(file);
+  EXPECT(own > 0);
+  for (file = 0; file <= last; file++) {
+    if (!was_open[file]) was_open[file] = (char)(file % 2 == 0 || close(file) != 0);
+  }
+  fault_in_a_child(expect_only_those_before);
 }
 
 /* ---- In a handler ----------------------------------------------------------------------------------------------- */
