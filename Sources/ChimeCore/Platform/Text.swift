@@ -1,13 +1,15 @@
 internal import CPlatform
 
-/// Writes a text into memory of the caller's: as much of it as there is room for, behind it a 0, and counts the length of the
-/// whole. Makes no object, so that a report needs no memory.
+/// Writes a text into memory of the caller's: as many of its characters as there is room for, behind them a 0, and counts the
+/// length of the whole. Makes no object, so that a report needs no memory.
 @safe package struct TextWriter {
   // SAFETY: the caller's, of that capacity, as long as the writer is used.
   private let base: UnsafeMutablePointer<CChar>?
   private let capacity: Int
   /// Bytes of the whole text.
   package private(set) var length = 0
+  /// Where the last character begins that does so within the capacity: there a text ends that is longer.
+  private var lastCharacter = 0
 
   /// - Parameter capacity: bytes behind `base`, the 0 at the end included; with 0 the text is only measured.
   package init(_ base: UnsafeMutablePointer<CChar>?, capacity: Int) {
@@ -16,11 +18,12 @@ internal import CPlatform
   }
 
   package func end() {
-    if capacity > 0 { unsafe base?[min(length, capacity - 1)] = 0 }
+    if capacity > 0 { unsafe base?[length < capacity ? length : lastCharacter] = 0 }
   }
 
   private mutating func add(byte: UInt8) {
     if length < capacity - 1 { unsafe base?[length] = CChar(bitPattern: byte) }
+    if length < capacity, byte & 0xc0 != 0x80 { lastCharacter = length }
     length += 1
   }
 

@@ -35,7 +35,7 @@ package enum OwnThread {
     return thread == nil ? .resource : .ok
   }
 
-  private static func cut(_ name: String) -> String {
+  static func cut(_ name: String) -> String {
     var kept = name.utf8.prefix(15)
     while kept.endIndex < name.utf8.endIndex, name.utf8[kept.endIndex] & 0xC0 == 0x80 { kept.removeLast() }
     return String(decoding: kept, as: UTF8.self)
