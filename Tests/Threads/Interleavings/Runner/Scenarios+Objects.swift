@@ -107,6 +107,57 @@ extension Scenario {
       }
     }
 
+  /// Values that vanish, unless their time begins anew: reset, acquire, expiry, release and the queue's end beside one
+  /// another.
+  static let expiring: [Scenario] = [Queue.Kind.virtual, .host, .serial].flatMap { kind in
+    [
+      Scenario("resets of an expiring value by two threads, \(kind.rawValue)") { world in
+        let value = ExpiringLog(world, world.queue(kind), 5 * millisecond)
+        for lifetime in [millisecond, 2 * millisecond] {
+          world.thread("resetter") { for i in 0..<2 as Range<Int64> { value.reset(lifetime + i * 100) } }
+        }
+        world.race()
+        drive(world, value.queue, until: value.latest)
+        value.expectExpiry()
+      },
+      Scenario("a reset and an acquire beside the expiry of a value, \(kind.rawValue)") { world in
+        let value = ExpiringLog(world, world.queue(kind), millisecond)
+        world.thread("resetter") { for _ in 0..<2 { value.reset(millisecond) } }
+        world.thread("getter") { value.useOnce() }
+        world.thread("driver") { drive(world, value.queue) }
+        world.race()
+        drive(world, value.queue, until: value.latest)
+        value.expectExpiry()
+      },
+      Scenario("a reset and an acquire beside expiry and release of a value, \(kind.rawValue)") { world in
+        let value = ExpiringLog(world, world.queue(kind), millisecond)
+        world.thread("resetter") { value.reset(2 * millisecond) }
+        world.thread("getter") { value.useOnce() }
+        world.thread("releaser") { value.release() }
+        world.thread("driver") { drive(world, value.queue) }
+        world.race()
+        value.expectEnd()
+      },
+      Scenario("a reset and an acquire beside the end of the value's queue, \(kind.rawValue)") { world in
+        let value = ExpiringLog(world, world.queue(kind), millisecond)
+        world.thread("resetter") { value.reset(2 * millisecond) }
+        world.thread("getter") { value.useOnce() }
+        world.thread(calls: "release of the queue") { QueueCore.release(value.queue.id) }
+        world.race()
+        value.queue.end()
+        world.joinWorkers()
+        value.expectEnd()
+        value.release()
+      },
+    ]
+  }
+
+  private static func drive(_ world: World, _ queue: Queue, until time: Int64) {
+    if queue.kind != .virtual { world.sleep(until: time + 10_000) }
+    world.expect(queue.drive(time + 10_000) == .ok, "the queue cannot be driven")
+    if !queue.kind.isDriven { world.sleep(until: world.scheduler.clock + 10_000) }
+  }
+
   static func makeTarget(_ counted: Counted) -> UInt64 {
     try! TimerTarget.make(counted.context, Counted.end)
   }
@@ -119,4 +170,90 @@ extension Scenario {
       world.call("drive") { queue.drive(time) }
     }
   }
+}
+
+/// One expiring value of a scenario: it ends once, not while it is held, and not before the last reset that took effect says.
+private final class ExpiringLog {
+  private struct Reset {
+    /// The earliest end that it can have set; and which of all begins and ends of calls its own were.
+    let time: Int64
+    let begun: Int
+    var returned = Int.max
+  }
+
+  let world: World
+  let queue: Queue
+  private var id: UInt64 = 0
+  private let value = Counted()
+  private var expiries = 0
+  /// Those under way, and those that took effect.
+  private var resets: [Reset] = []
+  private var events = 0
+  /// When its time is over, whichever was the last.
+  private(set) var latest: Int64 = 0
+
+  private var now: Int64 { QueueCore.steadyNow(queue.id) ?? 0 }
+
+  init(_ world: World, _ queue: Queue, _ lifetime: Int64) {
+    (self.world, self.queue) = (world, queue)
+    id = try! Expiring.make(value.context, Counted.end, lifetime: lifetime, on: queue.id)
+    latest = now + lifetime
+    let handler = TickFunction { _, context in
+      Unmanaged<ExpiringLog>.fromOpaque(context!).takeUnretainedValue().expire()
+    }
+    let status = Expiring.onExpiry(id, handler, Context(Unmanaged.passUnretained(self).toOpaque()), nil)
+    world.expect(status == .ok, "on_expiry answered \(status.rawValue)")
+  }
+
+  func reset(_ lifetime: Int64) {
+    // Reading the clock, others may go on.
+    let time = now + lifetime
+    events += 1
+    let reset = Reset(time: time, begun: events)
+    resets.append(reset)
+    let status = world.call("reset", answers: .ok, .ignored, .invalidHandle) {
+      Expiring.reset(id, lifetime: lifetime)
+    }
+    let end = now + lifetime
+    events += 1
+    let index = resets.firstIndex { $0.begun == reset.begun }!
+    if status != .ok {
+      resets.remove(at: index)
+    } else {
+      resets[index].returned = events
+      latest = max(latest, end)
+    }
+  }
+
+  func useOnce() {
+    let found = world.call("acquire") { (try? Expiring.acquire(id)) ?? nil }
+    if found == nil { return }
+    world.expect(value.ends == 0, "a value was acquired after its finalizer")
+    world.scheduler.step("in the use of the value", "", 0)
+    world.expect(value.ends == 0, "the finalizer of a value that is held")
+    world.call("yield", answers: .ok) { Expiring.yield(id) }
+  }
+
+  func release() { world.call("release of the value", answers: .ok, .running) { Expiring.release(id) } }
+
+  private func expire() {
+    expiries += 1
+    world.expect(value.ends == 0, "an expiry after the finalizer")
+    // One that is under way may have set nothing yet; and the queue may have been released meanwhile.
+    guard let now = QueueCore.steadyNow(queue.id), !resets.contains(where: { $0.returned == .max }) else { return }
+    let last = resets.filter { reset in !resets.contains { $0.begun > reset.returned } }
+    let time = last.map(\.time).min() ?? .min
+    world.expect(now >= time, "a value has vanished \(time - now) ns before its time")
+  }
+
+  /// Its time is over: it is let go of, rather than only not given any more.
+  func expectExpiry() {
+    let found = (try? Expiring.acquire(id)) ?? nil
+    world.expect(found == nil, "a value is there when its time is over")
+    world.expect(expiries == 1, "\(expiries) expiries of a value")
+    expectEnd()
+    release()
+  }
+
+  func expectEnd() { world.expect(value.ends == 1, "\(value.ends) finalizers of a value") }
 }

@@ -3,7 +3,8 @@
 /// A scenario or more for each row of Protocols.md.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + claims + stale + creations + closing + objects + wallClock + runLoops + standing + pool
+    queries + ends + rings + claims + stale + creations + closing + objects + expiring + wallClock + runLoops + standing
+    + pool
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
