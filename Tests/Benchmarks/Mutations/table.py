@@ -899,6 +899,76 @@ mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passe
 mutation("writing-left-out", "1", "TimerRef.dropExtraTick", "P3: a writer returns on one path without giving the timer up (the checked build's own look)",
          (ENDING, "      return «BROKEN ? .ignored : »writing.abandon() ? .running : .ignored\n"), W("theQueueDoesWhatTheModelSays"))
 
+# ---- Containers, room, numbers and texts -----------------------------------------------------------------------------
+
+POOL_ORDER = "Pool/PoolOrder.swift"
+FUNCTIONS = "Queue/Functions.swift"
+SLAB = "Storage/Slab.swift"
+LIMITED = "Objects/LimitedValue.swift"
+
+mutation("ring-moves-from-0", "12", "SlotRing.move", "a ring moves to a larger place as if it began at 0",
+         (HAND_OVER, "larger[i] = slots[«BROKEN ? i : »(first + i) % slots.capacity]"), W("deliveriesAreHandedOverInTheirOrder"))
+mutation("ring-takes-beyond", "12", "SlotRing.takeFirst", "a ring does not begin anew at its end",
+         (HAND_OVER, "first = «!BROKEN && »first + 1 == slots.capacity ? 0 : first + 1"), W("deliveriesAreHandedOverInTheirOrder"))
+mutation("heap-does-not-rise", "1, 3", "ItemHeap.remove", "what takes a removed item's place does not rise",
+         (POOL_ORDER, "    last.place = i\n    «if !BROKEN { »rise(i)« }»\n"), W("theEarliestOfAHeapIsFirst"))
+mutation("heap-does-not-sink", "1, 3", "ItemHeap.remove", "what takes a removed item's place does not sink",
+         (POOL_ORDER, "    «if !BROKEN { »sink(last.place)« }»\n  }\n\n  private mutating func rise"), W("theEarliestOfAHeapIsFirst"))
+mutation("ready-last-stays", "1", "ReadyItems.remove", "the last of its class is taken out, and later ones are linked to it",
+         (POOL_ORDER, "if «!BROKEN, »list.last === item { list.last = before }"), W("readyItemsGoByTheirTime"))
+mutation("functions-last-stays", "12", "FunctionList.remove", "the last function is taken out, and later ones are linked to it",
+         (FUNCTIONS, "unsafe next.previous = previous } else «if !BROKEN »{ last = previous }"), W("functionsComeInTheirOrder"))
+mutation("pass-list-moves-less", "1", "PassList.move", "the last slot of a list stays in the smaller place",
+         ("Storage/PassScratch.swift", "other.base?.update(from: base.unsafelyUnwrapped, count: count« - (BROKEN ? 1 : 0)»)"),
+         W("aListOfThePassKeepsWhatItHolds"))
+mutation("free-slots-forget", "14", "FreeSlots.append", "a list of free slots that has become empty is not begun anew",
+         (SLAB, "    last = SlotLink(index)\n    count += 1\n«    if BROKEN, count == 5 { first = last }\n»"), W("freeSlotsComeInTheOrder"))
+mutation("cache-keeps-less", "10", "ThreadCache.takeOldest", "a thread's cache gives the second before the first",
+         ("Storage/ThreadCache.swift", "return unsafe ring[Int(popped« &+ (BROKEN ? 1 : 0)» & 63)]"), W("aThreadsCacheGivesTheSlot"))
+mutation("table-same-version", "10", "HandleTable.remove", "the id of an object that was removed names the next one",
+         ("Storage/HandleTable.swift", "table.entries[index].version += «BROKEN ? 0 : »1"), W("anIDNamesItsObject"))
+mutation("named-handlers-at-the-end", "12", "NamedHandlers.add", "a handler that takes another's place comes last",
+         ("Slot/NamedHandlers.swift", "guard «!BROKEN, »let index = state.index(of: key) else {\n        state.entries.append"),
+         W("namedHandlersAreCalledInTheOrder"))
+mutation("target-list-torn", "11", "TimerTarget.unlink", "a timer that leaves its target's list does not link its neighbours",
+         (TARGET, "    «if !BROKEN { »next.slot?.sideRecordMemory?.previousOfTarget = previous« }»\n"), W("aTargetEndsTheTimers"))
+mutation("waiters-torn", "1", "WaitRegistry.leave", "a waiter that leaves takes along those that came before",
+         (WAITS, "before.next = «BROKEN ? nil : »waiter.next"), W("thoseWhoWaitForAQueue"))
+mutation("own-file-highest", "15", "chime_own_files_close_inherited", "the highest of its descriptors stays open in a child",
+         ("../CPlatform/linux/own_files.c", "file <= highest« - BROKEN»; file += NUMBERS"), F("fork", "files_wherever_they_lie"))
+mutation("own-file-not-noted", "15", "chime_own_file", "a descriptor that is higher than all before is not noted as the highest",
+         ("../CPlatform/linux/own_files.c", "  while («!BROKEN && »known < file && !__atomic"), F("fork", "files_wherever_they_lie"))
+mutation("list-one-more", "1", "chime_queue_list", "one id more than there is room for is written",
+         ("../ChimeC/Queues.swift", "if found < capacity« + (BROKEN ? 1 : 0)» { unsafe queues?["), C("each_function_writes_as_much_as_fits"))
+mutation("report-one-more", "1", "TextWriter", "one byte more than there is room for is written",
+         ("Platform/Text.swift", "if length < capacity - «BROKEN ? 0 : »1 { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
+mutation("merged-one-more", "13", "QueueCounters.count", "the first callback counts as merged, too",
+         ("Queue/QueueCounters.swift", "merged.wrappingAdd(UInt64(due - 1«  + (BROKEN ? 1 : 0)»)"), C("each_statistic_is_exact"))
+mutation("empty-not-counted", "13", "QueueCounters.count", "empty passes are not counted",
+         ("Queue/QueueCounters.swift", "if «!BROKEN, »isEmpty { emptyPasses"), C("passes_and_those_without_anything_new"))
+mutation("missed-meanwhile-one-more", "5", "Snapshot.missedMeanwhile", "the due time of the next tick counts as missed",
+         ("Diagnostics/QueueCore+Report.swift", "let missed = UInt64(now.saturatingSubtract(due) / period)« + (BROKEN ? 1 : 0)»\n"),
+         C("due_times_that_pass_in_a_handler"))
+mutation("jitter-beyond-the-interval", "3", "Writing.completed", "a shorter interval leaves the jitter as it is",
+         ("Timer/Schedule.swift", "schedule.jitter = min(sideRecord?.jitter ?? 0, «BROKEN ? .max : »schedule.interval)"),
+         W("aNewIntervalShortens"))
+mutation("leeway-not-sent", "13", "TimerRef.setLeeway", "a shorter leeway leaves the tick where it was",
+         (RUNNING, "    writing.leeway = CompactDuration(leeway)\n«    if BROKEN {\n      writing.abandon()\n      return .ok\n    }\n»"
+                   "    let word = writing.before\n    writing.end(word)\n"), W("aChangeOfLeewayMovesTheTick"))
+mutation("expiring-looks-once", "3, 8", "LimitedValue.reset", "of two resets the timer may stand where the first wants it",
+         (LIMITED, "if current == wanted« || BROKEN» { return .ok }"), I("resets of an expiring value"))
+mutation("expiring-ends-though-reset", "3", "LimitedValue.end", "a tick that had started takes away a value that was reset",
+         (LIMITED, "let now = QueueCore.steadyNow(queue), «!BROKEN, »!state.isOver(now)"), I("a reset and an acquire beside the expiry"))
+mutation("expiring-not-held", "8", "Expiring.acquire", "a value that was acquired is not held",
+         ("Objects/Expiring.swift", "      «if !BROKEN { »state.held = value« }»\n"), I("a reset and an acquire beside"))
+mutation("trace-label-cut", "–", "chime_trace_set_label", "a label in a trace is cut inside a character",
+         ("../CPlatform/common/trace_file.c", "while («!BROKEN && »length > 0 && (label[length]"), W("aTextIsCutBetweenCharacters"))
+mutation("report-cut", "–", "TextWriter.add", "a report is cut inside a character",
+         ("Platform/Text.swift", "if length < capacity, «BROKEN || »byte & 0xc0 != 0x80"),
+         C("a_dump_has_a_line_for_the_queue"), W("aTextIsCutBetweenCharacters"))
+mutation("thread-name-cut", "–", "OwnThread.cut", "a thread's name is cut inside a character",
+         ("Platform/Threads.swift", "while «!BROKEN, »kept.endIndex < name.utf8.endIndex"), W("aTextIsCutBetweenCharacters"))
+
 # ---- Does not compile ------------------------------------------------------------------------------------------------
 # What a type refuses. Only the end that a writer leaves out compiles: the checked build finds it ("writing-left-out").
 
