@@ -1096,7 +1096,8 @@ CHIME_API chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_st
  * For people: the wording may change. A label is in quotation marks, quotes and backslashes in it are escaped, and what a
  * terminal would obey or hide is written as its number, as in JSON.
  *
- * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
+ * @param text    receives up to capacity - 1 bytes, whole characters, and a terminating 0; NULL and capacity 0 to get the
+ *                length
  * @param length  receives the length of the whole text, without its 0; may be NULL
  * @return CHIME_OK, also when the text was cut off; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *

@@ -924,7 +924,7 @@ mutation("pass-list-moves-less", "1", "PassList.move", "the last slot of a list 
 mutation("free-slots-forget", "14", "FreeSlots.append", "a list of free slots that has become empty is not begun anew",
          (SLAB, "    last = SlotLink(index)\n    count += 1\n«    if BROKEN, count == 5 { first = last }\n»"), W("freeSlotsComeInTheOrder"))
 mutation("cache-keeps-less", "10", "ThreadCache.takeOldest", "a thread's cache gives the second before the first",
-         ("Storage/ThreadCache.swift", "return unsafe ring[Int(popped« &+ (BROKEN ? 1 : 0)» & 63)]"), W("aThreadsCacheGivesTheSlot"))
+         ("Storage/ThreadCache.swift", "return unsafe ring[Int(«(»popped« &+ (BROKEN ? 1 : 0))» & 63)]"), W("aThreadsCacheGivesTheSlot"))
 mutation("table-same-version", "10", "HandleTable.remove", "the id of an object that was removed names the next one",
          ("Storage/HandleTable.swift", "table.entries[index].version += «BROKEN ? 0 : »1"), W("anIDNamesItsObject"))
 mutation("named-handlers-at-the-end", "12", "NamedHandlers.add", "a handler that takes another's place comes last",
@@ -941,9 +941,9 @@ mutation("own-file-not-noted", "15", "chime_own_file", "a descriptor that is hig
 mutation("list-one-more", "1", "chime_queue_list", "one id more than there is room for is written",
          ("../ChimeC/Queues.swift", "if found < capacity« + (BROKEN ? 1 : 0)» { unsafe queues?["), C("each_function_writes_as_much_as_fits"))
 mutation("report-one-more", "1", "TextWriter", "one byte more than there is room for is written",
-         ("Platform/Text.swift", "if length < capacity - «BROKEN ? 0 : »1 { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
+         ("Platform/Text.swift", "if length < capacity - «(BROKEN ? 0 : »1«)» { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
 mutation("merged-one-more", "13", "QueueCounters.count", "the first callback counts as merged, too",
-         ("Queue/QueueCounters.swift", "merged.wrappingAdd(UInt64(due - 1«  + (BROKEN ? 1 : 0)»)"), C("each_statistic_is_exact"))
+         ("Queue/QueueCounters.swift", "merged.wrappingAdd(UInt64(due - 1« + (BROKEN ? 1 : 0)»)"), C("each_statistic_is_exact"))
 mutation("empty-not-counted", "13", "QueueCounters.count", "empty passes are not counted",
          ("Queue/QueueCounters.swift", "if «!BROKEN, »isEmpty { emptyPasses"), C("passes_and_those_without_anything_new"))
 mutation("missed-meanwhile-one-more", "5", "Snapshot.missedMeanwhile", "the due time of the next tick counts as missed",
