@@ -941,7 +941,7 @@ mutation("own-file-not-noted", "15", "chime_own_file", "a descriptor that is hig
 mutation("list-one-more", "1", "chime_queue_list", "one id more than there is room for is written",
          ("../ChimeC/Queues.swift", "if found < capacity« + (BROKEN ? 1 : 0)» { unsafe queues?["), C("each_function_writes_as_much_as_fits"))
 mutation("report-one-more", "1", "TextWriter", "one byte more than there is room for is written",
-         ("Platform/Text.swift", "if length < capacity - «(BROKEN ? 0 : »1«)» { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
+         ("Platform/Text.swift", "if length < capacity - 1« + (BROKEN ? 2 : 0)» { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
 mutation("merged-one-more", "13", "QueueCounters.count", "the first callback counts as merged, too",
          ("Queue/QueueCounters.swift", "merged.wrappingAdd(UInt64(due - 1« + (BROKEN ? 1 : 0)»)"), C("each_statistic_is_exact"))
 mutation("empty-not-counted", "13", "QueueCounters.count", "empty passes are not counted",
