@@ -285,7 +285,7 @@ typedef int32_t chime_tick_kind;
 enum {
   CHIME_TICK_DUE = 0,       /* the schedule's deadline was reached */
   CHIME_TICK_FIRED = 1,     /* an extra tick, requested by chime_timer_fire */
-  CHIME_TICK_ARMED = 2,     /* to the registration handler: the timer was activated */
+  CHIME_TICK_ARMED = 2,     /* to the registration handler: the timer was activated, and has not been cancelled since */
   CHIME_TICK_CANCELLED = 3, /* to the cancel handler: the timer was cancelled, or released while running or suspended */
   CHIME_TICK_FINALIZE = 4,  /* records only: the timer is gone; the last record with its context */
   CHIME_TICK_FUNCTION = 5,  /* records only: chime_queue_async's context; timer is 0 */
@@ -321,7 +321,7 @@ typedef struct chime_tick {
   int64_t actual_ns;    /* when it started, on the queue's clock; never before scheduled_ns */
   void *CHIME_NULLABLE context; /* the timer's own; in an added handler that handler's */
   void *CHIME_NULLABLE target;  /* the timer's target, alive until the handler returns; NULL: the timer has none or,
-                                   with ARMED and CANCELLED only, it is gone */
+                                   with CANCELLED only, it is gone */
   chime_tick_kind kind;
   uint32_t reserved; /* 0 */
 } chime_tick;
@@ -443,7 +443,8 @@ enum {
   CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once it was activated and is neither running nor suspended, nor
                                        has an extra tick to come: at the end of its last callback or, after a cancel
                                        from elsewhere, in the next pass of its queue */
-  CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
+  CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record where a registration handler would
+                                       be called, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
   CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it, and returns when no other
@@ -455,7 +456,8 @@ typedef struct chime_timer_options {
   uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE, _RECORD_*, _BACKGROUND */
   chime_handler CHIME_NULLABLE handler;              /* DUE and FIRED ticks. Required, except on a queue that
                                                         gives records: there all four functions must be NULL */
-  chime_handler CHIME_NULLABLE registration_handler; /* ARMED: once per activation, before its first tick */
+  chime_handler CHIME_NULLABLE registration_handler; /* ARMED: once per activation, before its first tick; not after
+                                                        a cancel or release that came before its call had begun */
   chime_handler CHIME_NULLABLE cancel_handler;       /* CANCELLED: each time the timer becomes cancelled, or is
                                                         released while running or suspended */
   void *CHIME_NULLABLE context;                      /* given to all of them */
@@ -632,9 +634,9 @@ enum {
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
- * Where cancel and suspend are ignored they still drop an extra tick that has not started, and return CHIME_OK; and they
- * return CHIME_RUNNING while a handler of the timer that had started has not returned. So CHIME_IGNORED from them means:
- * there was nothing to stop, and nothing runs.
+ * Cancel and release drop a registration handler that has not begun. Where cancel and suspend are ignored they still drop
+ * an extra tick that has not started, and return CHIME_OK; and they return CHIME_RUNNING while a handler of the timer that
+ * had started has not returned. So CHIME_IGNORED from them means: there was nothing to stop, and nothing runs.
  */
 
 /**
@@ -783,8 +785,9 @@ CHIME_API chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t d
 CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 
 /**
- * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. What the
- * handler uses may be freed unless this returns CHIME_RUNNING; then, only after chime_timer_cancel_and_wait.
+ * Stops the timer. Once it has returned, no tick starts, and no registration handler. The timer keeps its context and can
+ * be activated again. What the handlers use may be freed unless this returns CHIME_RUNNING; then, only after
+ * chime_timer_cancel_and_wait. (What a cancel handler or a finalizer uses may not: they are called on the queue.)
  *
  * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is
  *               dropped, or its handler runs: CHIME_RUNNING (the last handler of a one-shot, say, which has finished
@@ -979,7 +982,7 @@ CHIME_API chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_q
 
 /**
  * Does what chime_queue_shutdown does, without waiting: a handler that is running goes on. The last callbacks
- * (registration and cancel handlers, finalizers) run on the queue; on a virtual or host-driven queue they run inside
+ * (cancel handlers, finalizers) run on the queue; on a virtual or host-driven queue they run inside
  * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
  * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_IGNORED: the queue has ended;
@@ -1181,7 +1184,7 @@ CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CH
 /**
  * Copies what is due into an array. A copied tick has started, and ends with the next call of this function for the
  * queue. Until then its timer is busy: there is no second record of it, its target is held, and its FINALIZE record is
- * kept back. (If one of those waits, the descriptor stays readable for that next call.) Of a released timer ARMED,
+ * kept back. (If one of those waits, the descriptor stays readable for that next call.) Of a released timer
  * CANCELLED and FINALIZE may come together, in this order. With CHIME_MISSED_DELAY the
  * interval counts from the time the tick was taken. If you cancel or reschedule a timer while you work through the
  * array, call chime_timer_check_generation before you act on a later record of it.

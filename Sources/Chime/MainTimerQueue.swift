@@ -85,7 +85,8 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
   ///
   /// - Parameters:
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.
-  ///   - registrationHandler: called on the main actor at each start, before the first tick.
+  ///   - registrationHandler: called on the main actor at each start, before the first tick, unless the timer is
+  ///     cancelled first.
   ///   - cancelHandler: called on the main actor after each cancel, and when the timer is released while running or
   ///     suspended.
   ///   - handler: called on the main actor at each tick.

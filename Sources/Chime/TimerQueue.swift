@@ -113,7 +113,8 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   ///
   /// - Parameters:
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.
-  ///   - registrationHandler: called on the queue at each start, before the first tick.
+  ///   - registrationHandler: called on the queue at each start, before the first tick, unless the timer is
+  ///     cancelled first.
   ///   - cancelHandler: called on the queue after each cancel, and when the timer is released while running or
   ///     suspended.
   ///   - handler: called on the queue at each tick.

@@ -165,6 +165,62 @@ VIRTUAL_TEST(a_timer_releases_itself_when_its_extra_tick_is_dropped) {
   EXPECT_EQ(p->finalized, 1);
 }
 
+/* ---- A registration that has not begun --------------------------------------------------------------------------- */
+
+static chime_status cancel_it(probe *p) { return chime_timer_cancel(p->timer); }
+static chime_status cancel_it_and_wait(probe *p) { return chime_timer_cancel_and_wait(p->timer, PATIENCE); }
+static chime_status suspend_and_cancel_it(probe *p) {
+  chime_timer_suspend(p->timer);
+  return chime_timer_cancel(p->timer);
+}
+static chime_status release_it(probe *p) { return chime_timer_release(p->timer); }
+static chime_status release_it_and_wait(probe *p) { return chime_timer_release_and_wait(p->timer, PATIENCE); }
+static chime_status release_its_target(probe *p) { return chime_target_release(p->target->id); }
+static chime_status (*const ways_to_stop[])(probe *p) = {cancel_it,  cancel_it_and_wait,  suspend_and_cancel_it,
+                                                         release_it, release_it_and_wait, release_its_target};
+enum { WAYS_TO_STOP = sizeof ways_to_stop / sizeof ways_to_stop[0] };
+
+/* Each has a registration to come. */
+static void stop_what_has_not_begun(csuite *t, probe *p, const chime_tick *tick) {
+  probe **stopped = p->user;
+  for (int i = 0; i < WAYS_TO_STOP; i++) {
+    EXPECT_OK(chime_timer_activate(stopped[i]->timer, AFTER(0)));
+    stopped[i]->status = ways_to_stop[i](stopped[i]);
+    stopped[i]->number = load(&stopped[i]->armed);
+  }
+  EXPECT_OK(chime_timer_activate(p->other->timer, AFTER(0)));
+  EXPECT_TOOK_EFFECT(chime_timer_cancel(p->other->timer));
+  EXPECT_OK(chime_timer_activate(p->other->timer, AFTER(CHIME_HOUR)));
+}
+
+/* [7]: after OK nothing but the cancel handler is called with the context. The queue is held up by the handler that stops
+ * it, except where another thread may begin meanwhile. */
+TESTS_ON_ALL_QUEUES(what_stops_a_timer_drops_a_registration_that_has_not_begun) {
+  probe *stopped[WAYS_TO_STOP], *p = probe_new(t, queue, NULL), *again = probe_start_full(t, queue, "a", NULL);
+  for (int i = 0; i < WAYS_TO_STOP; i++) {
+    stopped[i] = probe_new(t, queue, NULL);
+    stopped[i]->target = probe_target(t, NULL);
+    chime_timer_options options = probe_full_options(stopped[i]);
+    EXPECT_OK(chime_timer_create(queue, &options, &stopped[i]->timer));
+  }
+  p->user = stopped;
+  p->other = again;
+  p->on_tick = stop_what_has_not_begun;
+  EXPECT_OK(chime_timer_after(queue, 0, probe_handler, p, probe_finalizer, &p->timer));
+  run_due(t, queue, place);
+  EXPECT(await(&p->returned, 1) && await(&again->armed, 1));
+  for (int i = 0; i < WAYS_TO_STOP; i++) chime_target_release(stopped[i]->target->id);
+  csuite_shutdown(t, queue);
+  for (int i = 0; i < WAYS_TO_STOP; i++) {
+    if (!runs_side_by_side(place)) EXPECT(stopped[i]->status == CHIME_OK && stopped[i]->number == 0);
+    if (stopped[i]->status == CHIME_OK && !(ways_to_stop[i] == release_its_target && runs_side_by_side(place)))
+      EXPECT_EQ(load(&stopped[i]->armed), stopped[i]->number);
+    EXPECT_EQ(load(&stopped[i]->ticks), 0);
+    EXPECT_EQ(load(&stopped[i]->cancelled), 1);
+  }
+  if (!runs_side_by_side(place)) EXPECT_LOG("a- a^ a- a.");
+}
+
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
 static void expect_the_other_to_be_stale(csuite *t, probe *p) { EXPECT(is_stale(p->other->timer)); }

@@ -3,10 +3,12 @@
 
 int timer_is_live(const timer *t) { return t->state == CHIME_STATE_RUNNING || t->state == CHIME_STATE_SUSPENDED; }
 
-int timer_has_extra(const timer *t) { return t->callbacks > 0 || t->fire_pending; }
+int timer_is_owed_callbacks(const timer *t) { return t->cancels > 0 || t->armed_is_owed; }
+
+int timer_has_extra(const timer *t) { return timer_is_owed_callbacks(t) || t->fire_pending; }
 
 int model_has_to_end(const timer *t) {
-  return t->released && (t->callbacks > 0 || (t->has_finalizer && !t->finalized));
+  return t->released && (timer_is_owed_callbacks(t) || (t->has_finalizer && !t->finalized));
 }
 
 void expect_of_timer(const timer *t, const char *what, int64_t actual, int64_t expected) {
@@ -45,10 +47,10 @@ static statuses drop_extra_tick(model *m, timer *t) {
   return took_effect(t);
 }
 
-static void owe_callback(timer *t, int is_armed) {
-  if (is_armed ? !t->has_armed : !t->has_cancelled) return;
-  if (t->callbacks == 0) t->next_is_armed = is_armed;
-  t->callbacks += 1;
+/* A registration that has not begun is not called any more. */
+static void owe_cancel(timer *t) {
+  t->armed_is_owed = 0;
+  t->cancels += (unsigned)t->has_cancelled;
 }
 
 static void new_generation(model *m, timer *t) {
@@ -102,7 +104,7 @@ void model_start(model *m, timer *t, const chime_schedule *schedule) {
   run_from_now(m, t, schedule);
   t->sequence = 0;
   t->missed = 0;
-  owe_callback(t, 1);
+  t->armed_is_owed = t->has_armed;
 }
 
 timer *model_add_timer(model *m) {
@@ -221,15 +223,15 @@ statuses model_cancel(model *m, timer *t) {
   if (!timer_is_live(t)) return drop_extra_tick(m, t);
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
-  owe_callback(t, 0);
+  owe_cancel(t);
   end_itself(t);
   return took_effect(t);
 }
 
 statuses model_release(model *m, timer *t) {
   if (t->released) return t->ended_with_queue ? nothing_to_stop(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (timer_is_live(t)) owe_callback(t, 0);
   m->fire_dropped |= timer_has_extra(t) || t->ends_itself;
+  if (timer_is_live(t)) owe_cancel(t);
   t->released = 1;
   t->fire_pending = 0;
   t->rearms = 0;

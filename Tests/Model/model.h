@@ -58,8 +58,8 @@ typedef struct timer {
   int fire_pending;
   int64_t fire_time;
   int has_stale_turn; /* OPEN: of an extra tick that was dropped; a callback that is owed since may come then */
-  unsigned callbacks; /* ARMED and CANCELLED that are owed; they alternate when there are handlers for both */
-  int next_is_armed;
+  unsigned cancels;   /* CANCELLED that are owed, and after them */
+  int armed_is_owed;  /* ARMED, until a cancel or release */
 
   uint64_t generation; /* as the library told it */
   int generation_changed;
@@ -165,6 +165,7 @@ void model_sees_generation(timer *t, uint64_t generation);
 void expect_of_timer(const timer *t, const char *what, int64_t actual, int64_t expected);
 
 int timer_is_live(const timer *t);
+int timer_is_owed_callbacks(const timer *t);
 int timer_has_extra(const timer *t);
 /** It was released, and is owed callbacks or its finalizer. */
 int model_has_to_end(const timer *t);

@@ -13,9 +13,7 @@ static int is_due(const timer *t, int64_t now) {
   return t->state == CHIME_STATE_RUNNING && t->deadline <= now && t->deadline != INT64_MAX;
 }
 
-static int next_callback(const timer *t) {
-  return t->has_armed && (t->next_is_armed || !t->has_cancelled) ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
-}
+static int next_callback(const timer *t) { return t->cancels > 0 ? CHIME_TICK_CANCELLED : CHIME_TICK_ARMED; }
 
 static int target_lives(const model *m, const timer *t) {
   return t->target >= 0 && m->targets[t->target].references > 0;
@@ -29,7 +27,7 @@ static int delivery(model *m, const turn *turn) {
   if (t->released || m->has_ended) return -1;
   model_ends_itself(m, t);
   if (t->released) return -1;
-  if (t->callbacks > 0) return next_callback(t);
+  if (timer_is_owed_callbacks(t)) return next_callback(t);
   if (t->fire_pending) {
     if (turn->kind == TURN_CALLBACK) return -1;
     if (turn->kind == TURN_FIRED || !is_due(t, m->now) || t->fire_time < t->deadline) return CHIME_TICK_FIRED;
@@ -62,7 +60,7 @@ static void collect(model *m) {
   m->turn_next = 0;
   for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->released) continue;
-    if (t->callbacks > 0 || (t->ends_itself && !t->fire_pending)) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
+    if (timer_is_owed_callbacks(t) || (t->ends_itself && !t->fire_pending)) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
     else if (t->fire_pending) add_turn(m, t, TURN_FIRED, t->fire_time, 0);
     /* Within its leeway it may come, when something brings a pass; it has to when its place in it is reached. */
     if (is_due(t, m->reading)) {
@@ -85,7 +83,7 @@ static void collect_after_functions(model *m) {
   collect(m);
   m->collected = 1;
   for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
-    int has_turn = t->callbacks == 0 || is_due(t, m->reading);
+    int has_turn = !timer_is_owed_callbacks(t) || is_due(t, m->reading);
     if (!t->released && t->fire_pending && !has_turn) add_turn(m, t, TURN_FIRED, t->fire_time, 1);
   }
   for (turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
@@ -355,7 +353,7 @@ static void last_callback(model *m, timer *t, int kind) {
       }
     }
   }
-  if (t->callbacks == 0 || next_callback(t) != kind)
+  if (!timer_is_owed_callbacks(t) || next_callback(t) != kind)
     fail("released timer %d: %s", t->number, chime_tick_kind_name(kind));
 }
 
@@ -372,8 +370,8 @@ void model_tick_begins(model *m, timer *t, const chime_tick *tick) {
     scheduled = m->now;
   }
   if (tick->kind == CHIME_TICK_ARMED || tick->kind == CHIME_TICK_CANCELLED) {
-    t->callbacks -= 1;
-    t->next_is_armed = tick->kind != CHIME_TICK_ARMED;
+    if (tick->kind == CHIME_TICK_ARMED) t->armed_is_owed = 0;
+    else t->cancels -= 1;
   } else {
     sequence = ++t->sequence;
     m->ticks += 1;
@@ -454,7 +452,8 @@ void model_finalizer_runs(model *m, timer *t) {
   must_not_overlap(m, "a finalizer");
   model_ends_itself(m, t);
   if (!t->released) fail("timer %d: a finalizer, and it was not released", t->number);
-  if (t->callbacks > 0) fail("timer %d: the finalizer before %s", t->number, chime_tick_kind_name(next_callback(t)));
+  if (timer_is_owed_callbacks(t))
+    fail("timer %d: the finalizer before %s", t->number, chime_tick_kind_name(next_callback(t)));
   if (t->finalized || !t->has_finalizer) fail("timer %d: the finalizer again", t->number);
   if (m->advancing && m->instant != m->now) begin_instant(m);
   m->perhaps_here += m->advancing;
@@ -473,7 +472,7 @@ void model_nothing_is_owed(const model *m) {
   for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->busy) fail("timer %d is busy", t->number);
     if (model_has_to_end(t)) {
-      fail("timer %d was released; finalized %d, callbacks owed %u", t->number, t->finalized, t->callbacks);
+      fail("timer %d was released; finalized %d, cancels owed %u", t->number, t->finalized, t->cancels);
     }
   }
   for (const named_handler *h = m->named; h < m->named + m->named_count; h += 1) {

@@ -269,7 +269,7 @@ extension QueueCore {
   }
 
   /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
-  /// - Parameter callbacksOnly: the target is gone, and nothing but registration and cancel callbacks may come.
+  /// - Parameter callbacksOnly: the target is gone, and nothing but cancel callbacks may come.
   private func decide(
     _ writing: borrowing Writing, _ kind: DeliveryKind, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
@@ -278,9 +278,10 @@ extension QueueCore {
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = writing.withPendingCallback(word) }
     if let sideRecord = writing.sideRecord {
-      if sideRecord.writerFields.pendingCallbacks > 0 {
+      if callbacksOnly { sideRecord.writerFields.armedIsPending = false }
+      if let callback = popCallback(sideRecord, now) {
         if isDue { keepTurn(kind) }
-        return popCallback(sideRecord, now)
+        return callback
       }
       if callbacksOnly {
         sideRecord.writerFields.firePending = false
@@ -308,15 +309,16 @@ extension QueueCore {
     if kind == .due, handOver == nil { batch.repeatTurn() }
   }
 
-  /// Takes the next registration or cancel callback.
+  /// Takes the next registration or cancel callback, if one is pending.
   func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
     let fields = sideRecord.writerFields
-    // With both handlers they alternate; with one handler there is only its kind.
-    let isArmed = fields.cancelHandler == nil || fields.registrationHandler != nil && fields.nextIsArmed
-    sideRecord.writerFields.pendingCallbacks -= 1
-    sideRecord.writerFields.nextIsArmed = !isArmed
-    guard let function = isArmed ? fields.registrationHandler : fields.cancelHandler else { return nil }
-    return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
+    if fields.pendingCancels > 0, let function = fields.cancelHandler {
+      sideRecord.writerFields.pendingCancels -= 1
+      return Delivery(function: function, kind: .cancelled, scheduled: now)
+    }
+    guard fields.armedIsPending, let function = fields.registrationHandler else { return nil }
+    sideRecord.writerFields.armedIsPending = false
+    return Delivery(function: function, kind: .armed, scheduled: now)
   }
 
   /// Ends a tick, after the return of all its handlers: what it held is released; the timer is no longer busy, and goes where

@@ -13,7 +13,7 @@ extension QueueCore {
       frame.slot = slot.index
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
-      while let delivery = nextLastCallback(sideRecord) {
+      while let delivery = popCallback(sideRecord, control.now) {
         let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
         let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
         try Trace.noteCall(record)
@@ -27,13 +27,6 @@ extension QueueCore {
       frame.slot = nil
     }
     try released.free(control)
-  }
-
-  func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
-    while sideRecord.writerFields.pendingCallbacks > 0 {
-      if let delivery = popCallback(sideRecord, control.now) { return delivery }
-    }
-    return nil
   }
 
   func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {

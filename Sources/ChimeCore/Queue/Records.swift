@@ -51,10 +51,10 @@ extension QueueCore {
   func disposeIntoRecords(_ released: consuming Writing, _ pass: borrowing Pass) throws(Forked) -> Writing? {
     let slot = released.slot
     while let sideRecord = released.sideRecord,
-      sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.finalizer != nil
+      sideRecord.hasPendingCallback || sideRecord.writerFields.finalizer != nil
     {
       if records.isFull { return released }
-      if let delivery = nextLastCallback(sideRecord) {
+      if let delivery = popCallback(sideRecord, control.now) {
         records.append(lastRecord(of: slot, delivery.kind, .none))
       } else {
         sideRecord.writerFields.finalizer = nil

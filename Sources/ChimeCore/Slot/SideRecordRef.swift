@@ -55,12 +55,19 @@ import Synchronization
   @inline(__always)
   var target: TimerTarget? { unsafe writerFields.target?.takeUnretainedValue() }
 
-  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
-  /// activations that were not delivered there is a cancel, and the other way round.
-  func addCallback(_ kind: TickKind) {
-    if writerFields.pendingCallbacks == 0 { writerFields.nextIsArmed = kind == .armed }
-    writerFields.pendingCallbacks += 1
+  /// Notes that the timer was activated: its registration callback is to be delivered.
+  func noteActivation() { writerFields.armedIsPending = writerFields.registrationHandler != nil }
+
+  /// Notes that a running or suspended timer ends: its cancel callback is to be delivered, and no registration or extra
+  /// tick that has not begun. So a pending registration is always that of the latest activation.
+  func noteStop() {
+    writerFields.armedIsPending = false
+    writerFields.firePending = false
+    if writerFields.cancelHandler != nil { writerFields.pendingCancels += 1 }
   }
+
+  /// Whether a registration or cancel callback is to be delivered.
+  var hasPendingCallback: Bool { writerFields.armedIsPending || writerFields.pendingCancels > 0 }
 
   /// Whether a tick in time is the same as it would be without the side record, if no callback is pending.
   var changesNoTick: Bool {
@@ -71,7 +78,7 @@ import Synchronization
 
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool {
-    unsafe writerFields.finalizer != nil || writerFields.pendingCallbacks > 0 || writerFields.named != nil
+    unsafe writerFields.finalizer != nil || hasPendingCallback || writerFields.named != nil
   }
 
   @inline(__always)

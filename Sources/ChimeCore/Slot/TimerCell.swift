@@ -94,12 +94,12 @@ struct CellFlags: OptionSet {
     var randomPart: Int64 = 0
     /// An extra tick was requested, at `fireTime`.
     var firePending = false
-    /// Whether the first of the pending callbacks is ARMED; they alternate.
-    var nextIsArmed = false
+    /// A registration callback is to be delivered, after the cancel callbacks of earlier activations.
+    var armedIsPending = false
     /// A due time of the present grid has been delivered. Of timers that follow the wall clock.
     var gridHasBegun = false
     var fireTime: Int64 = 0
-    /// Registration and cancel callbacks that have not been delivered.
-    var pendingCallbacks: UInt64 = 0
+    /// Cancel callbacks that have not been delivered.
+    var pendingCancels: UInt64 = 0
   }
 }

@@ -15,9 +15,7 @@ extension TimerSlot {
     // The side record belongs to the writer. One who is there is not waited for: the timer is changing.
     guard let word = timer.word, !word.hasWriter, let writing = beginWriting(word) else { return .min }
     var time = Int64.min
-    if let sideRecord = writing.sideRecord, sideRecord.writerFields.pendingCallbacks == 0,
-      sideRecord.writerFields.firePending
-    {
+    if let sideRecord = writing.sideRecord, !sideRecord.hasPendingCallback, sideRecord.writerFields.firePending {
       time = sideRecord.writerFields.fireTime
     }
     writing.abandon()

@@ -108,7 +108,7 @@ extension Writing {
   /// The word with its callback-pending flag set according to the side record.
   @inline(__always)
   func withPendingCallback(_ word: TimerWord) -> TimerWord {
-    guard let sideRecord, sideRecord.writerFields.pendingCallbacks > 0 || sideRecord.writerFields.firePending else {
+    guard let sideRecord, sideRecord.hasPendingCallback || sideRecord.writerFields.firePending else {
       return word.clearing(TimerWord.callbackPendingBit)
     }
     return word.setting(TimerWord.callbackPendingBit)

@@ -248,7 +248,7 @@ extension TimerRef {
     sideRecord.writerFields.cancelHandler = options.cancelHandler
     unsafe sideRecord.writerFields.target = target.map { unsafe Unmanaged.passRetained($0) }
     target?.attach(writing.slot)
-    if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
+    if activated { sideRecord.noteActivation() }
     return target
   }
 }

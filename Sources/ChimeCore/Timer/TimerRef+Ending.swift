@@ -7,10 +7,7 @@ extension TimerRef {
     guard let next = writing.next(on: .cancel) else { return dropExtraTick(writing, .cancelled) }
     var word = writing.before.with(next).withoutPostponement
     writing.advanceGeneration(&word)
-    if let sideRecord = writing.sideRecord {
-      sideRecord.writerFields.firePending = false
-      if sideRecord.writerFields.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
-    }
+    writing.sideRecord?.noteStop()
     word = writing.withPendingCallback(word)
     let isBusy = writing.end(atRest: word)
     return Trace.noteLast(.cancelled, self, isBusy ? .running : .ok)
@@ -97,11 +94,7 @@ extension TimerRef {
       return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
     }
     let word = writing.before
-    if let sideRecord = writing.sideRecord, sideRecord.writerFields.cancelHandler != nil,
-      word.state == .running || word.state == .suspended
-    {
-      sideRecord.addCallback(.cancelled)
-    }
+    if word.state == .running || word.state == .suspended { writing.sideRecord?.noteStop() }
     let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
       .clearing(TimerWord.callbackPendingBit)
     let control = control

@@ -61,7 +61,7 @@ extension TimerRef {
       if let sideRecord = writing.sideRecord {
         sideRecord.sequenceHigh = 0
         sideRecord.missed = 0
-        if sideRecord.writerFields.registrationHandler != nil { sideRecord.addCallback(.armed) }
+        sideRecord.noteActivation()
       }
     }
     if next == .running {

@@ -207,6 +207,9 @@ mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the ha
          C("cancel_and_wait_ends_what_the_handler_starts_again"), I("cancel_and_wait of a timer that starts itself again"))
 mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tick of a timer at rest stays",
          (ENDING, "sideRecord.writerFields.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
+mutation("cancel-keeps-registration", "7", "SideRecordRef.noteStop", "a registration that has not begun is called after a cancel",
+         ("Slot/SideRecordRef.swift", "    «if !BROKEN { »writerFields.armedIsPending = false« }»\n"),
+         C("what_stops_a_timer_drops_a_registration"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
          ("Queue/QueueCore+Disposal.swift",
           "      «if !BROKEN { »try sideRecord.writerFields.finalizer?(slot.context)« }»\n"),

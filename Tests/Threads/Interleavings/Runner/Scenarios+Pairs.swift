@@ -17,8 +17,8 @@ extension Scenario {
       Call(name) { _, _, timer in timer.ref.map(body) }
     }
 
-    static func stopping(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
-      Call(name) { _, _, timer in timer.stopping { timer.ref.map(body) ?? .invalidHandle } }
+    static func stopping(_ name: String, ends: Bool = true, _ body: @escaping (TimerRef) -> Status) -> Call {
+      Call(name) { _, _, timer in timer.stopping(ends: ends) { timer.ref.map(body) ?? .invalidHandle } }
     }
 
     static func starting(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
@@ -32,7 +32,7 @@ extension Scenario {
         let timeout = queue.kind == .records ? millisecond : .max
         return timer.stopping(waits: true) { timer.ref?.cancelAndWait(timeout: timeout) ?? .invalidHandle }
       },
-      stopping("suspend") { $0.suspend() },
+      stopping("suspend", ends: false) { $0.suspend() },
       stopping("release") { $0.release() },
       starting("activate") { $0.activate(Schedule(first: millisecond)) },
       starting("restart") { $0.restart(Schedule(first: millisecond / 2)) },
@@ -107,7 +107,7 @@ extension Scenario {
     case "far": return world.timer(queue, after: 10 * second, finalizer: false)
     case "suspended":
       let timer = world.timer(queue, after: millisecond)
-      _ = timer.stopping { timer.ref?.suspend() ?? .invalidHandle }
+      _ = timer.stopping(ends: false) { timer.ref?.suspend() ?? .invalidHandle }
       return timer
     default: return world.timer(queue, after: nil)
     }

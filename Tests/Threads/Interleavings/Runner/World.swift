@@ -186,6 +186,8 @@ final class TimerLog {
 
   // Promise 7: no tick starts after a call that stops has returned, until one that starts has begun.
   private var isStopped = false
+  // Nor a registration callback, if the call was a cancel or a release.
+  private var isEnded = false
   private var startsBegun = 0
   private var startsUnderWay = 0
   /// Callbacks that had been claimed when the stopping call returned, and may begin later.
@@ -258,12 +260,11 @@ final class TimerLog {
   private func begun(_ tick: CoreTick) {
     world.expect(finalized == 0, "a callback after the finalizer")
     world.expect(tick.scheduled <= tick.actual, "a tick before its time")
-    guard tick.isTick else { return }
-    if isStopped {
-      world.expect(claimed > 0, "a tick after the call that stopped the timer had returned")
+    if tick.isTick ? isStopped : isEnded && tick.kind == TickKind.armed.rawValue {
+      world.expect(claimed > 0, "a tick or a registration after the call that stopped the timer had returned")
       claimed -= 1
     }
-    ticks += 1
+    if tick.isTick { ticks += 1 }
   }
 
   private func finalize() {
@@ -283,7 +284,7 @@ final class TimerLog {
   // MARK: Calls that stop and start
 
   func starting(_ body: () -> Status) -> Status {
-    isStopped = false
+    (isStopped, isEnded) = (false, false)
     startsBegun += 1
     startsUnderWay += 1
     let status = body()
@@ -291,13 +292,15 @@ final class TimerLog {
     return status
   }
 
-  func stopping(waits: Bool = false, _ body: () -> Status) -> Status {
+  /// - Parameter ends: it is a cancel or a release.
+  func stopping(waits: Bool = false, ends: Bool = true, _ body: () -> Status) -> Status {
     let before = startsBegun
     let wasQuiet = startsUnderWay == 0
     let status = body()
     if wasQuiet, startsBegun == before, status == .ok || status == .running {
       if waits { world.expect(!isInside, "a callback runs after the call that waited for its end") }
       isStopped = true
+      isEnded = isEnded || ends
       claimed = status == .running ? 1 : 0
     }
     return status
