@@ -567,6 +567,7 @@ CHIME_API chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, 
  * moves with it, and nothing counts as missed.
  *
  * @return CHIME_OK: no DUE tick starts before now + delay_ns (an extra tick of chime_timer_fire is not postponed);
+ *         CHIME_RUNNING: nor does one then, but a handler of the timer that had started has not returned;
  *         CHIME_IGNORED: the timer is neither running nor suspended, or its tick has already started ("the timeout
  *         won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -634,6 +635,10 @@ enum {
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
+ * activate, restart, reschedule, postpone, suspend, cancel and release return CHIME_RUNNING in place of CHIME_OK while a
+ * handler of the timer that had started has not returned. (One that only waits for a mutex of yours goes by the earlier
+ * schedule; its tick's generation is of that, too, except after a postponement.)
+ *
  * Cancel and release drop a registration handler that has not begun. Where cancel and suspend are ignored they still drop
  * an extra tick that has not started, and return CHIME_OK; and they return CHIME_RUNNING while a handler of the timer that
  * had started has not returned. So CHIME_IGNORED from them means: there was nothing to stop, and nothing runs.
@@ -690,8 +695,8 @@ CHIME_API chime_status chime_timer_every(chime_queue_t queue, int64_t interval_n
  *
  * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
  * @param schedule  copied; NULL keeps the present one (CHIME_ERROR_INVALID_ARGUMENT if there was never one)
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE;
- *         CHIME_ERROR_NO_MEMORY
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */

@@ -168,7 +168,8 @@ extension TimerReference {
   /// back, too.
   ///
   /// - Parameter delay: 0 or more.
-  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
+  /// - Returns: running if an earlier call of the handler has not returned; ignored if the timer is neither running nor
+  ///   suspended, or its tick has started.
   /// - Throws: `invalidArgument`.
   @discardableResult
   public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
@@ -184,7 +185,8 @@ extension TimerReference {
   /// Moves the next deadline to a point on the queue's clock, if that is later.
   ///
   /// - Parameter deadline: on the queue's clock.
-  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
+  /// - Returns: running if an earlier call of the handler has not returned; ignored if the timer is neither running nor
+  ///   suspended, or its tick has started.
   /// - Throws: `invalidArgument` for a deadline on another clock.
   @discardableResult
   public func postpone(until deadline: TimerInstant) throws(ChimeError) -> ChimeTimer.Outcome {

@@ -6,7 +6,7 @@ extension TimerReference {
   /// timer that has ended. `restart(_:)` starts a timer whatever its state.
   ///
   /// - Parameter schedule: `nil` keeps the present one.
-  /// - Returns: done or ignored.
+  /// - Returns: done, running or ignored.
   /// - Throws: as `restart(_:)`.
   @discardableResult
   public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {

@@ -105,7 +105,10 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) { /* [7] *
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
+  EXPECT_STATUS(chime_timer_postpone(p->timer, 2 * CHIME_HOUR), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_postpone(p->timer, 0), CHIME_RUNNING); /* not later, and no tick but that one is earlier */
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_postpone_until(p->timer, INT64_MAX), CHIME_RUNNING);
   EXPECT_OK(chime_timer_resume(p->timer));
   EXPECT_STATUS(chime_timer_reschedule(p->timer, EVERY(CHIME_HOUR, CHIME_HOUR)), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_restart(p->timer, NULL), CHIME_RUNNING);
@@ -114,7 +117,7 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) { /* [7] *
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
-  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_OK);
+  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_RUNNING);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   open_gate(p);
@@ -125,6 +128,25 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) { /* [7] *
   EXPECT_OK(chime_timer_suspend(p->timer));
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT_EQ(load(&p->ticks), 1);
+}
+
+static void start_again_and_postpone(csuite *t, probe *p, const chime_tick *tick) {
+  if (p->ticks > 1) return;
+  EXPECT_STATUS(chime_timer_activate(tick->timer, AFTER(0)), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_postpone(tick->timer, 1), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_postpone_until(tick->timer, 0), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_postpone(p->other->timer, CHIME_HOUR), CHIME_OK);
+}
+
+/* [7]: of a one-shot; a distance that its word holds, and a repeating timer's. */
+TESTS_ON_ALL_QUEUES(calls_inside_the_handler_answer_running_and_those_on_others_ok) {
+  probe *p = probe_idle(t, queue, NULL);
+  p->on_tick = start_again_and_postpone;
+  p->other = probe_every_quietly(t, queue, CHIME_HOUR);
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  run_due(t, queue, place);
+  if (place == VIRTUAL) ADVANCE(1);
+  EXPECT(await(&p->returned, 2));
 }
 
 static void stop_in_the_last_tick(csuite *t, probe *p, const chime_tick *tick) {
@@ -331,7 +353,7 @@ static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_check_generation(tick->timer, tick->generation), CHIME_IGNORED);
-  EXPECT_OK(chime_timer_activate(tick->timer, NULL));
+  EXPECT_STATUS(chime_timer_activate(tick->timer, NULL), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_RUNNING);
   EXPECT(is_stale(tick->timer));

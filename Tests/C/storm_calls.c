@@ -96,8 +96,8 @@ static chime_status get_info(storm *s, chime_timer_t timer) {
 /* How often each is chosen, what it may answer, what timers that are gone answer and, inside a callback, WOULD_DEADLOCK apart;
    and the call. */
 #define OPERATIONS(O) \
-  O(ACTIVATE, 6, OR_NOT | GONE, chime_timer_activate(timer, &schedule)) \
-  O(ACTIVATE_AGAIN, 2, OR_NOT | NO_SCHEDULE | GONE, chime_timer_activate(timer, NULL)) \
+  O(ACTIVATE, 6, TAKES_EFFECT | MAY(IGNORED) | GONE, chime_timer_activate(timer, &schedule)) \
+  O(ACTIVATE_AGAIN, 2, TAKES_EFFECT | MAY(IGNORED) | NO_SCHEDULE | GONE, chime_timer_activate(timer, NULL)) \
   O(RESTART, 4, TAKES_EFFECT | GONE, chime_timer_restart(timer, &schedule)) \
   O(RESTART_AGAIN, 1, TAKES_EFFECT | NO_SCHEDULE | GONE, chime_timer_restart(timer, NULL)) \
   O(RESTART_AFTER, 3, TAKES_EFFECT | GONE, chime_timer_restart_after(timer, short_time)) \
@@ -106,8 +106,8 @@ static chime_status get_info(storm *s, chime_timer_t timer) {
   O(RESUME, 5, OR_NOT, chime_timer_resume(timer)) \
   O(RESCHEDULE, 3, TAKES_EFFECT, chime_timer_reschedule(timer, &schedule)) \
   O(RESCHEDULE_AGAIN, 1, TAKES_EFFECT | NO_SCHEDULE, chime_timer_reschedule(timer, NULL)) \
-  O(POSTPONE, 5, OR_NOT, chime_timer_postpone(timer, roll_below(d, 100000))) \
-  O(POSTPONE_UNTIL, 2, OR_NOT, chime_timer_postpone_until(timer, now + roll_below(d, 100000))) \
+  O(POSTPONE, 5, TAKES_EFFECT | MAY(IGNORED), chime_timer_postpone(timer, roll_below(d, 100000))) \
+  O(POSTPONE_UNTIL, 2, TAKES_EFFECT | MAY(IGNORED), chime_timer_postpone_until(timer, now + roll_below(d, 100000))) \
   O(FIRE, 6, OR_NOT | GONE, chime_timer_fire(timer)) \
   O(CANCEL, 3, TAKES_EFFECT | MAY(IGNORED), chime_timer_cancel(timer)) \
   O(CANCEL_AND_WAIT, 2, OR_NOT | MAY(TIMED_OUT), chime_timer_cancel_and_wait(timer, short_time)) \

@@ -130,7 +130,7 @@ statuses model_activate(model *m, timer *t, const chime_schedule *schedule) {
   if (!t->released && !timer_is_live(t) && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
   model_start(m, t, schedule);
-  return STATUS(CHIME_OK);
+  return took_effect(t);
 }
 
 statuses model_restart(model *m, timer *t, const chime_schedule *schedule) {
@@ -206,7 +206,7 @@ statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) 
     t->carried = 0;
     t->deadline = point_ns;
   }
-  return STATUS(CHIME_OK);
+  return took_effect(t);
 }
 
 statuses model_fire(model *m, timer *t) {

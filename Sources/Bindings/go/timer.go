@@ -140,7 +140,8 @@ func (t *Timer) Resume() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_resume(id) })
 }
 
-// Postpone moves the next tick to now + delay, if that is later. Ignored: the tick has started already.
+// Postpone moves the next tick to now + delay, if that is later. Running: an earlier call of the handler has
+// not returned. Ignored: the tick has started already.
 func (t *Timer) Postpone(delay time.Duration) (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_postpone(id, C.int64_t(delay)) })
 }

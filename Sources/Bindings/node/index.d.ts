@@ -159,7 +159,8 @@ export class Timer {
   restartAt(deadline: Deadline): Outcome;
   /** Gives it another schedule, and leaves its state. */
   reschedule(schedule?: Schedule): Outcome;
-  /** Moves the next deadline, if that is later: the call for idle timeouts. 'ignored': "the timeout won", or it does not run. */
+  /** Moves the next deadline, if that is later: the call for idle timeouts. 'running': an earlier call of the
+      handler has not returned. 'ignored': "the timeout won", or it does not run. */
   postpone(delay: Duration): Outcome;
   postponeTo(deadline: Deadline): Outcome;
   suspend(): Outcome;

@@ -2,10 +2,7 @@
 extension TimerRef {
   /// Starts a timer that is idle, finished or cancelled; otherwise ignored.
   /// - Parameter schedule: valid; `nil` keeps the present one.
-  package func activate(_ schedule: Schedule?) -> Status {
-    let status = apply(.activate, schedule)
-    return status == .running ? .ok : status
-  }
+  package func activate(_ schedule: Schedule?) -> Status { apply(.activate, schedule) }
 
   /// Makes the timer run from now on, whatever its state.
   package func restart(_ schedule: Schedule?) -> Status { apply(.restart, schedule) }
@@ -129,6 +126,7 @@ extension TimerRef {
     if control.isWall { return postponeOnWallClock(writing, to: time, delay: delay) }
     let (word, target) = (writing.before, time)
     let due = next == .suspended ? slot.deadline : slot.dueTime(word)
+    let isBusy: Bool
     if next == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
       let left = target == .max ? .max : target.saturatingSubtract(control.now)
@@ -136,12 +134,12 @@ extension TimerRef {
       let deadline = max(due, wanted)
       if wanted == deadline { writing.forgetMissed() }
       writing.deadline = deadline
-      writing.end(word)
+      isBusy = writing.end(word)
     } else {
       if target >= due { writing.forgetMissed() }
-      writing.endPostponing(to: max(due, target))
+      isBusy = writing.endPostponing(to: max(due, target))
     }
-    return Trace.noteLast(.postponed, self, .ok)
+    return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
   }
 
   /// `postpone` on the wall clock. It is decided by the clock as it is, which no pass may have looked at. What does not come
@@ -157,17 +155,17 @@ extension TimerRef {
     if isRemainder { target = delay ?? (target == .max ? .max : target.saturatingSubtract(control.now)) }
     if target >= due { writing.forgetMissed() }
     guard target > due else {
-      writing.abandon()
-      return Trace.noteLast(.postponed, self, .ok)
+      let isBusy = writing.abandon()
+      return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
     }
     // What is left of a suspended timer's time is a distance.
     if !writing.setWallDeadline(delay == nil && !isRemainder ? time : nil) { return writing.abandon(Memory.refusal) }
     var word = writing.before
     if word.isRunning { word = writing.store(due: target, word) } else { writing.deadline = target }
     let own = writing.ownWallOffset
-    writing.end(word)
+    let isBusy = writing.end(word)
     control.checkThatPassFollows(own)
-    return Trace.noteLast(.postponed, self, .ok)
+    return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
   }
 
   /// Changes the leeway and nothing else.
@@ -225,20 +223,20 @@ extension Writing {
     return due == .max ? .max : max(0, due.saturatingSubtract(now))
   }
 
-  /// Ends the writing of a running timer that is due at `time` now.
-  fileprivate consuming func endPostponing(to time: Int64) {
+  /// Ends the writing of a running timer that is due at `time` now. True if a callback of the timer was running then.
+  fileprivate consuming func endPostponing(to time: Int64) -> Bool {
     let word = before
     let due = slot.dueTime(word)
     if time == due {
-      end(word)
+      return end(word)
     } else if slot.flags.contains(.repeating) || control.isWall {
       let new = store(due: time, word)
-      end(new)
+      return end(new)
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
-      end(moved)
+      return end(moved)
     } else {
       // The word must change (P3c).
-      end(former: due) { $0.store(due: time, word.withNextPostponement) }
+      return end(former: due) { $0.store(due: time, word.withNextPostponement) }
     }
   }
 }

@@ -122,7 +122,8 @@ class Timer:
         return outcome(c.timer_resume(self._cell))
 
     def postpone(self, delay: Duration) -> Outcome:
-        """Moves the next tick to now + delay, if that is later. IGNORED: it has started already."""
+        """Moves the next tick to now + delay, if that is later. RUNNING: an earlier call of the handler has not
+        returned. IGNORED: the tick has started already."""
         return outcome(c.timer_postpone(self._cell, nanoseconds(delay, "delay")))
 
     def postpone_until_ns(self, deadline_ns: int) -> Outcome:

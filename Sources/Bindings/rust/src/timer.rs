@@ -116,7 +116,8 @@ impl Timer {
         checked(unsafe { sys::chime_timer_resume(self.0) })
     }
 
-    /// Moves the next tick to now + delay, if that is later. `Ignored`: it has started already.
+    /// Moves the next tick to now + delay, if that is later. `Running`: an earlier call of the closure has not
+    /// returned. `Ignored`: the tick has started already.
     pub fn postpone(&self, delay: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_postpone(self.0, nanoseconds(delay)) })
     }
