@@ -1,5 +1,5 @@
 /*
- * RNTimer's calls: a repeating timer in seconds, `fire` for a tick at once, and an end that frees what the block holds.
+ * RNTimer's calls: a repeating timer in seconds, `fire` for a tick at once, and `invalidate`, which frees what the block holds.
  *
  * Build:  make (or cc rntimer.c -o build/rntimer -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/rntimer
@@ -9,6 +9,7 @@
  *   due at 1.0 s
  *   due at 2.0 s
  *   freed
+ *   one hour later
  */
 #include "check.h"
 
@@ -23,9 +24,13 @@ static rn_timer repeating_timer(double seconds, chime_queue_t queue, chime_handl
   return timer;
 }
 
-static void fire(rn_timer timer) { CHECK(chime_timer_fire(timer)); } /* on the queue; the schedule stays */
-static void invalidate(rn_timer timer) { CHECK(chime_timer_cancel(timer)); }
-static void dealloc(rn_timer timer) { CHECK(chime_timer_release(timer)); }
+static void fire(rn_timer timer) { /* on the queue; the schedule stays */
+  if (timer != 0) CHECK(chime_timer_fire(timer));
+}
+static void invalidate(rn_timer *timer) { /* and `dealloc`, which does the same */
+  CHECK(chime_timer_release(*timer));
+  *timer = 0; /* so that once more does nothing */
+}
 
 static void on_tick(const chime_tick *tick, void *word) {
   printf("%s %s %.1f s\n", tick->kind == CHIME_TICK_FIRED ? "fired" : "due", (const char *)word,
@@ -48,9 +53,10 @@ int main(void) {
   CHECK(chime_queue_advance(queue, 300 * CHIME_MILLISECOND));
   fire(timer);
   CHECK(chime_queue_advance(queue, 2 * CHIME_SECOND));
-  invalidate(timer);
+  invalidate(&timer);
+  puts("one hour later");
   CHECK(chime_queue_advance(queue, CHIME_HOUR));
-  dealloc(timer);
+  invalidate(&timer);
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
   return 0;
 }
