@@ -145,7 +145,7 @@ public func chime_queue_release(_ queue: chime_queue_t) -> chime_status {
 @_cdecl("chime_queue_shutdown") @implementation
 public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
-  return waiting { QueueCore.shutdown(queue, timeout: timeout_ns) }
+  return queue == 0 ? Status.ok.rawValue : waiting { QueueCore.shutdown(queue, timeout: timeout_ns) }
 }
 
 @_cdecl("chime_queue_sync") @implementation

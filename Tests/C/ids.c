@@ -16,7 +16,9 @@ typedef struct nothing {
   enum { NAMES_NOTHING, HAS_ENDED, MAY_HAVE_GONE } how;
 } nothing;
 
-static int releases(const function_of_chime *f) { return strstr(f->name, "release") != NULL; }
+static int releases(const function_of_chime *f) {
+  return strstr(f->name, "release") != NULL || strcmp(f->name, "queue_shutdown") == 0;
+}
 
 /* How the sentence on an id begins. The one of chime_queue_stop has no number, as signal handlers may call that. */
 static void begin_sentence(const world *w, const place *p, uint64_t id, char text[100]) {
@@ -40,9 +42,7 @@ static void try_id(world *w, const place *p, void *context) {
   if (strcmp(last_of(p)->type, types[n->kind]) != 0) return;
   if (n->id == 0 && n->kind == TARGET && p->parameter != p->function->parameters) return; /* no target */
   if (n->id == 0 && releases(p->function)) expected = CHIME_OK;
-  if (n->how == HAS_ENDED && (releases(p->function) || strcmp(p->function->name, "queue_shutdown") == 0)) {
-    expected = CHIME_IGNORED;
-  }
+  if (n->how == HAS_ENDED && releases(p->function)) expected = CHIME_IGNORED;
   answer = call_with(w, p, (value){.number = (int64_t)n->id}, w->alive[QUEUE]);
   if (n->how == MAY_HAVE_GONE && answer == CHIME_ERROR_TARGET_GONE) {
     expected = answer;

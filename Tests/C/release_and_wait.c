@@ -63,6 +63,8 @@ TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) { /* [1] 
 VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   probe *idle = probe_idle(t, queue, "i"), *running = probe_every(t, queue, "r", 10);
   EXPECT_OK(chime_timer_release_and_wait(0, CHIME_FOREVER));
+  EXPECT_OK(chime_queue_shutdown(0, CHIME_FOREVER));
+  EXPECT_STATUS(chime_queue_shutdown(0, -1), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_OK(chime_timer_release_and_wait(idle->timer, CHIME_FOREVER));
   EXPECT_OK(chime_timer_release_and_wait(running->timer, 0));
   EXPECT_LOG("i. r.");

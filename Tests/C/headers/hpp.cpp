@@ -217,6 +217,7 @@ void calls() {
   EXPECT(timer.activate() == CHIME_ERROR_TARGET_GONE);
   EXPECT(std::strcmp(timer.activate().name(), "CHIME_ERROR_TARGET_GONE") == 0);
   EXPECT(queue.shutdown() == CHIME_OK && queue.id() == 0 && queue.advance(1ns) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT(queue.shutdown() == CHIME_OK && queue.shutdown(1s) == CHIME_OK); /* it is empty */
 
   EXPECT(!chime::queue::make(host, CHIME_QUEUE_HOST).failed());
   EXPECT(host.once(1ms, [&ticks] { ticks++; }) == CHIME_OK);
