@@ -63,6 +63,33 @@ extension Schedule {
     self = try Schedule(first: interval, interval: interval, leeway: leeway).checked()
   }
 
+  /// A tick at `deadline`, and one every `repeating` seconds from then on.
+  ///
+  /// - Parameters:
+  ///   - deadline: for queues on the monotonic clock; others refuse it.
+  ///   - repeating: seconds, above 0; `.infinity` for a single tick.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  /// - Throws: `invalidArgument`, also for NaN and beyond 292 years.
+  public init(
+    deadline: DispatchTime, repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)
+  ) throws(ChimeError) {
+    self = try Schedule(deadline: deadline, repeating: Schedule.interval(repeating), leeway: leeway)
+  }
+
+  /// A tick every `repeating` seconds, for the first time one interval from the start.
+  ///
+  /// - Parameters:
+  ///   - repeating: seconds, above 0.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  /// - Throws: `invalidArgument`, also for NaN, infinity, and beyond 292 years.
+  public init(repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)) throws(ChimeError) {
+    self = try Schedule(repeating: Schedule.interval(repeating), leeway: leeway)
+  }
+
+  private static func interval(_ seconds: Double) throws(ChimeError) -> DispatchTimeInterval {
+    seconds == .infinity ? .never : .nanoseconds(Int(try nanoseconds(seconds)))
+  }
+
   /// Seconds as nanoseconds, rounded up.
   private static func nanoseconds(_ seconds: Double) throws(ChimeError) -> Int64 {
     let nanoseconds = (seconds * 1e9).rounded(.up)

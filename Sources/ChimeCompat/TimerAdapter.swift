@@ -28,6 +28,38 @@ extension TimerAdapter {
   }
 }
 
+/// The verbs under the names and with the defaults that a `DispatchSourceTimer` has.
+extension TimerAdapter {
+  /// Ticks at `deadline`, and every `repeating` from then on.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick: at once, unless another one is given.
+  ///   - repeating: the interval, 1 ns or longer.
+  public func schedule(deadline: DispatchTime = .now(), repeating: DispatchTimeInterval) {
+    schedule(deadline: deadline, repeating: repeating, leeway: .nanoseconds(0))
+  }
+
+  /// Ticks at `deadline`, and every `repeating` seconds from then on.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick: at once, unless another one is given.
+  ///   - repeating: seconds, rounded up to whole nanoseconds, 1 ns at least; `.infinity`, NaN, or more than 292 years for a
+  ///     single tick.
+  ///   - leeway: how late a tick may be.
+  public func schedule(
+    deadline: DispatchTime = .now(), repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)
+  ) {
+    let nanoseconds = Int64(exactly: (repeating * 1e9).rounded(.up))
+    schedule(
+      deadline: deadline, repeating: nanoseconds.map { .nanoseconds(Int(max($0, 1))) } ?? .never, leeway: leeway)
+  }
+
+  /// `setEventHandler(_:)`.
+  ///
+  /// - Parameter handler: kept until some time after `cancel`; `nil` for one that does nothing.
+  public func setEventHandler(handler: (@Sendable () -> Void)?) { setEventHandler(handler ?? {}) }
+}
+
 /// Makes a new adapter each time a machine is started.
 public protocol TimerAdapterFactory: Sendable {
   /// A new adapter, neither activated nor cancelled, whose event handler runs on `queue`.
@@ -46,6 +78,11 @@ public protocol TimerAdapterFactory: Sendable {
 extension TimerAdapterFactory {
   /// The clock of real timers.
   public var now: DispatchTime { .now() }
+
+  /// An adapter whose handler runs on a serial dispatch queue of its own.
+  ///
+  /// - Parameter label: that queue's.
+  public func makeTimer(label: String) -> any TimerAdapter { makeTimer(queue: DispatchQueue(label: label)) }
 }
 
 /// A `DispatchSourceTimer` as it is, traps included. Use it through a `DispatchSourceTimerMachine`.
@@ -61,6 +98,13 @@ public final class DispatchSourceTimerAdapter: TimerAdapter, @unchecked Sendable
   /// - Parameter source: inactive.
   public init(adopting source: sending any DispatchSourceTimer) {
     self.source = source
+  }
+
+  /// Makes a source whose handler runs on a serial dispatch queue of its own.
+  ///
+  /// - Parameter label: that queue's.
+  public convenience init(label: String) {
+    self.init(adopting: DispatchSource.makeTimerSource(queue: DispatchQueue(label: label)))
   }
 
   /// Sets the source; negative intervals and leeways trap.

@@ -152,6 +152,41 @@ extension WeakTimer {
     self.init(interval: try timeInterval.nanoseconds, repeats: repeats, subject: .nothing) { timer in block(timer) }
   }
 
+  // MARK: Creating a timer with the date of its first tick
+
+  /// Creates a timer for `target` that ticks at `date`, and then at the interval, once it has been added to a run loop.
+  ///
+  /// - Parameters:
+  ///   - date: of the first tick; see `fireDate`.
+  ///   - interval: seconds between ticks; 0 or less means 0.1 ms.
+  ///   - target: held weakly; see `scheduledTimer(timeInterval:target:userInfo:repeats:action:)`.
+  ///   - userInfo: kept by the timer.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - action: called with the timer as long as the target lives.
+  /// - Throws: `invalidArgument` for NaN; `limit`.
+  public convenience init(
+    fireAt date: Date, interval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil,
+    repeats: Bool, action: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) {
+    try self.init(timeInterval: interval, target: target, userInfo: userInfo, repeats: repeats, action: action)
+    fireDate = date
+  }
+
+  /// Creates a timer without a target that ticks at `date`, and then at the interval, once it has been added to a run loop.
+  ///
+  /// - Parameters:
+  ///   - date: of the first tick; see `fireDate`.
+  ///   - interval: seconds between ticks; 0 or less means 0.1 ms.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - block: called with the timer.
+  /// - Throws: `invalidArgument` for NaN.
+  public convenience init(
+    fire date: Date, interval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) {
+    try self.init(timeInterval: interval, repeats: repeats, block: block)
+    fireDate = date
+  }
+
   /// Adds the timer to a mode of a run loop; it may be in several modes of one loop.
   ///
   /// - Parameters:

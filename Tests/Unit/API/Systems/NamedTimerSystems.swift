@@ -31,6 +31,43 @@ import Testing
   }
 }
 
+@Suite("DispatchSourceTimer's names") struct DispatchSourceTimerNames {
+  @Test func anAdapterTakesTheCallsOfASource() async {
+    let ticks = Counter(), once = Counter()
+    let adapters = [
+      DispatchSourceTimerAdapter(label: "one"), DispatchSourceTimerAdapterFactory().makeTimer(label: "two"),
+    ]
+    for adapter in adapters { adapter.setEventHandler(handler: { ticks.add() }) }
+    adapters[0].schedule(repeating: 0.001)
+    adapters[1].schedule(deadline: .now(), repeating: .milliseconds(1))
+    for adapter in adapters { adapter.activate() }
+    #expect(await soon { ticks.value >= 4 })
+    for adapter in adapters { adapter.cancel() }
+    let last = DispatchSourceTimerAdapter(label: "three")
+    last.setEventHandler(handler: nil)
+    last.setEventHandler { once.add() }
+    last.schedule(repeating: .infinity)
+    last.activate()
+    #expect(await soon { once.value == 1 })
+    last.cancel()
+  }
+
+  @Test func secondsMakeTheScheduleThatIntervalsMake() throws {
+    let deadline = DispatchTime(uptimeNanoseconds: 7)
+    let leeway = DispatchTimeInterval.milliseconds(5)
+    #expect(try Schedule(repeating: 0.5) == Schedule(repeating: .milliseconds(500)))
+    #expect(
+      try Schedule(deadline: deadline, repeating: 0.5, leeway: leeway)
+        == Schedule(deadline: deadline, repeating: .milliseconds(500), leeway: leeway))
+    #expect(try Schedule(deadline: deadline, repeating: .infinity) == Schedule(deadline: deadline))
+    for seconds in [-1, 0, 1e10, .nan, -.infinity] {
+      #expect(throws: ChimeError.invalidArgument) { try Schedule(deadline: deadline, repeating: seconds) }
+      #expect(throws: ChimeError.invalidArgument) { try Schedule(repeating: seconds) }
+    }
+    #expect(throws: ChimeError.invalidArgument) { try Schedule(repeating: .infinity) }
+  }
+}
+
 @Suite("SwiftTimer") struct SwiftTimer {
   /// The original forgets its leeway there.
   @Test func rescheduleRepeatingKeepsTheLeeway() throws {

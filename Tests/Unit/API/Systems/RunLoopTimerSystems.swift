@@ -32,6 +32,22 @@ import Testing
     }
   }
 
+  @Test func aDateSaysWhenTheFirstTickIsDue() async throws {
+    try await onAThread {
+      let first = Counter(), late = Counter(), target = Counter(), hour = Date(timeIntervalSinceNow: 3600)
+      let timers = [
+        try WeakTimer(fireAt: .distantPast, interval: 3600, target: target, repeats: true) { _ in target.add() },
+        try WeakTimer(fire: Date(), interval: 0.001, repeats: true) { _ in first.add() },
+        try WeakTimer(fire: hour, interval: 0.001, repeats: false) { _ in late.add() },
+      ]
+      #expect(abs(timers[2].fireDate.timeIntervalSince(hour)) < 1)
+      for timer in timers { try timer.add(to: .current) }
+      #expect(run { first.value >= 3 })
+      #expect(late.value == 0 && target.value == 1)
+      for timer in timers { timer.invalidate() }
+    }
+  }
+
   @Test func aTimerRestsWhileTheLoopRunsInAnotherMode() async throws {
     try await onAThread {
       let inDefault = Counter(), inBoth = Counter()
