@@ -67,7 +67,8 @@
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
  * calloc). Zero in any other member is its default. A structure of another version is accepted, too: a shorter one, as
- * an earlier version had, is read and filled in as far as it goes; of a longer one, the additional bytes must be zero.
+ * an earlier version had, is read and filled in as far as it goes; of a longer one, of 4,096 bytes at most, the additional
+ * bytes must be zero.
  *
  * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. They block all signals except
  * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
@@ -604,7 +605,7 @@ CHIME_API chime_status chime_timer_release(chime_timer_t timer);
  * waits for. Callbacks that cannot run there any more (its main queue is not drained) run inside this call when the
  * timeout ends.
  *
- * @return CHIME_OK: no callback of the queue runs or will run; CHIME_IGNORED: the queue had ended before;
+ * @return CHIME_OK: no callback of the queue runs or will run, or queue is 0; CHIME_IGNORED: the queue had ended before;
  *         CHIME_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
  *         inside a callback of this queue, or of a queue that waits for it: it was released, and the call did not wait;
  *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet;
@@ -1323,7 +1324,8 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * says so on stderr, once, and goes on. With %p, programs that the server starts have a file each: a file that another
  * process writes is refused. Name no file in a directory that others may write to.
  *
- * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and no pipe; the
+ * @param path  the file to create or empty, in place of the one that is being written (UTF-8 on Windows), and neither a
+ *              pipe nor, except on Windows, a symbolic link; the
  *              first %p in it stands for the process id. NULL ends the file that is being written. A file that this call
  *              ends is complete when it returns, and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;

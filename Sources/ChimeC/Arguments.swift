@@ -117,13 +117,20 @@ package enum Arguments {
     return try unsafe sizeOfAnotherVersion(UnsafeRawPointer(pointer), size, known, first, name)
   }
 
+  /// A `size` that was never set may be any number: so far its structure is read at most.
+  private static var largestSize: Int { 4096 }
+
   @inline(never)
   private static func sizeOfAnotherVersion(
     _ pointer: UnsafeRawPointer, _ size: Int, _ known: Int, _ first: Int, _ name: StaticString
   ) throws(Status) -> Int {
     if first <= size, size < known, size % 8 == 0 { return size }
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
-    if size > known, size <= 4096, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return known }
+    if size > largestSize {
+      throw Status.invalidArgument.because(
+        "%s (%n) is beyond %n, the most that a structure may have", Int64(size), Int64(largestSize), of: name)
+    }
+    if size > known, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return known }
     throw wrongSize(name, size, known)
   }
 

@@ -268,6 +268,7 @@ static void try_sizes(world *w, const place *p, void *context) {
                           {.number = (int64_t)longer, .not_zero = size},
                           {.number = (int64_t)longer, .not_zero = longer - 1}};
   for (int i = 0; i < 4; i++) expect_invalid(w, p, values[i], "");
+  expect_invalid(w, p, (value){.number = 4104}, ".size (4104) is beyond 4096, the most that a structure may have");
 }
 
 /* Members that do not go with each other. */

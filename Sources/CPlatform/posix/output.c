@@ -7,10 +7,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each end of the file is written over; so what allows only appending, as a pipe, is refused, without waiting for a reader. */
+#if defined(F_OFD_SETLK)
+static int set_lock(int descriptor, int command, short *type) {
+  struct flock lock = {.l_type = *type, .l_whence = SEEK_SET};
+  int result = fcntl(descriptor, command, &lock);
+  *type = lock.l_type;
+  return result;
+}
+
+/* Takes the lock that says who writes the file. False: another writer has it. It is a write lock, which nobody can take who
+   may only read the file. (flock gives anybody the same lock.) A reader's lock, which is in its way, too, is passed over: then
+   no lock tells two writers of one name apart, but one that may only read does not keep a program from its trace. */
+static int take_lock(int descriptor) {
+  while (1) {
+    short type = F_WRLCK;
+    if (set_lock(descriptor, F_OFD_SETLK, &type) == 0 || (errno != EAGAIN && errno != EACCES)) return 1;
+    if (set_lock(descriptor, F_OFD_GETLK, &type) != 0 || type == F_RDLCK) return 1;
+    if (type == F_WRLCK) return 0;
+  }
+}
+
+static void give_lock(int descriptor) {
+  short type = F_UNLCK;
+  set_lock(descriptor, F_OFD_SETLK, &type);
+}
+#else
+static int take_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+static void give_lock(int descriptor) { flock(descriptor, LOCK_UN); }
+#endif
+
+/* Each end of the file is written over; so what allows only appending, as a pipe, is refused, without waiting for a reader.
+   So is a symbolic link, which may name any file of the user's. */
 int chime_output_open(chime_output *output, const char *name) {
   struct stat found;
-  enum { FLAGS = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+  enum { FLAGS = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW };
   output->descriptor = open(name, FLAGS | O_EXCL, 0666);
   output->is_new = output->descriptor >= 0;
   if (!output->is_new && errno == EEXIST) output->descriptor = open(name, FLAGS, 0666);
@@ -19,7 +49,7 @@ int chime_output_open(chime_output *output, const char *name) {
   output->device = (uint64_t)found.st_dev;
   output->inode = found.st_ino;
   /* Some file systems know no locks. */
-  if (!S_ISREG(found.st_mode) || flock(output->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return 0;
+  if (!S_ISREG(found.st_mode) || take_lock(output->descriptor)) return 0;
   close(output->descriptor);
   output->descriptor = -1;
   output->is_new = 0; /* who has the lock may have opened it first */
@@ -51,7 +81,7 @@ int chime_output_cut(const chime_output *output, int64_t length) {
 
 /* A child may have inherited the descriptor, which would keep the lock. */
 void chime_output_close(const chime_output *output) {
-  if (!output->is_shared) flock(output->descriptor, LOCK_UN);
+  if (!output->is_shared) give_lock(output->descriptor);
   close(output->descriptor);
 }
 

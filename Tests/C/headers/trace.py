@@ -3,6 +3,7 @@ that hang included.
 
     trace.py PROGRAM [NAME...]
 """
+import fcntl
 import json
 import os
 import pathlib
@@ -88,6 +89,20 @@ def variable(directory):
     assert "CHIME_TRACE" in done.stderr, done
     done = run("env", CHIME_TRACE=str(directory / 'missing' / 'a\x1b[31m"\n\udc9b\u202e'))
     assert '/missing/a\\u001b[31m\\"\\u000a\\ufffd\\u202e"; ' in done.stderr and done.stderr.count("\n") == 1, done
+
+
+def locks(directory):
+    """A reader's lock keeps nobody from writing; a symbolic link is no name for a file."""
+    for kind in ("flock", "lockf"):
+        path = directory / f"{kind}.json"
+        path.write_text("old")
+        with path.open("rb") as reader:
+            getattr(fcntl, kind)(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            expect_three_queues(run("env", CHIME_TRACE=str(path)), path)
+    precious, link = directory / "precious", directory / "link"
+    precious.write_text("precious")
+    link.symlink_to(precious)
+    assert "cannot be written" in run("env", CHIME_TRACE=str(link)).stderr and precious.read_text() == "precious"
 
 
 def kill(directory):
@@ -218,7 +233,7 @@ def hang(directory):
 
 
 left_out = []
-for test in (variable, kill, rights, forks, openers, reopen, beside, fill, hang):
+for test in (variable, locks, kill, rights, forks, openers, reopen, beside, fill, hang):
     if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
         continue
     with tempfile.TemporaryDirectory() as directory:
