@@ -186,6 +186,7 @@ private final class ExpiringLog {
   private var id: UInt64 = 0
   private let value = Counted()
   private var expiries = 0
+  private var expired: Int64?
   /// Those under way, and those that took effect.
   private var resets: [Reset] = []
   private var events = 0
@@ -222,6 +223,11 @@ private final class ExpiringLog {
     } else {
       resets[index].returned = events
       latest = max(latest, end)
+      // Beside no other reset, which may have set an earlier end.
+      let isAlone = !resets.contains { $0.begun != reset.begun && $0.returned > reset.begun }
+      if isAlone, let expired {
+        world.expect(expired >= time, "a value has vanished before a reset that took effect says")
+      }
     }
   }
 
@@ -240,7 +246,9 @@ private final class ExpiringLog {
     expiries += 1
     world.expect(value.ends == 0, "an expiry after the finalizer")
     // One that is under way may have set nothing yet; and the queue may have been released meanwhile.
-    guard let now = QueueCore.steadyNow(queue.id), !resets.contains(where: { $0.returned == .max }) else { return }
+    guard let now = QueueCore.steadyNow(queue.id) else { return }
+    expired = now
+    if resets.contains(where: { $0.returned == .max }) { return }
     let last = resets.filter { reset in !resets.contains { $0.begun > reset.returned } }
     let time = last.map(\.time).min() ?? .min
     world.expect(now >= time, "a value has vanished \(time - now) ns before its time")
