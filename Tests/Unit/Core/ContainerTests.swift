@@ -46,10 +46,10 @@ import Testing
         times[i] = random.chance(5) ? .max : random.distance(bits: random.chance(50) ? 62 : 4)
         heap.place(items[i], at: times[i])
       }
-      let places = items.filter { $0.place >= 0 }.map(\.place).sorted()
+      let placed = items.filter { $0.place >= 0 }.sorted { $0.place < $1.place }
       return zip(items, times).allSatisfy { $0.time == $1 && ($0.place >= 0) == ($1 < .max) }
-        && places.elementsEqual(0..<places.count)
-        && heap.first?.time ?? .max == times.min() && (heap.first?.place ?? 0) == 0
+        && placed.map(\.place).elementsEqual(0..<placed.count) && heap.first === placed.first
+        && placed.indices.dropFirst().allSatisfy { placed[($0 - 1) / 2].time <= placed[$0].time }
     }
     for time in times.sorted() where time < .max {
       let first = try #require(heap.first)
