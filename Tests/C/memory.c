@@ -6,8 +6,9 @@
 
 static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
-/* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
-static void target_rounds(csuite *t, chime_queue_t queue) {
+/* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. Gives what libchime
+   holds when all have gone, by its own count: what the process has depends on the system's mood. */
+static uint64_t target_rounds(csuite *t, chime_queue_t queue) {
   int ticks = 0;
   int64_t object = 0;
   for (int i = 0; i < csuite_scaled(50000); i += 100) {
@@ -22,15 +23,16 @@ static void target_rounds(csuite *t, chime_queue_t queue) {
       if (j % 4 != 0) EXPECT_TOOK_EFFECT(chime_timer_release(ids[j]));
     }
   }
+  for (int i = 0; i < 2; i++)
+    EXPECT_OK(chime_queue_sync(queue, count_call, &ticks, PATIENCE)); /* behind what is left */
+  EXPECT_EQ(stats_of(t, queue).timers, 0);
+  return chime_memory_used();
 }
 
 OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
   QUEUE_OR_RETURN(queue, SERIAL);
-  target_rounds(t, queue);
-  int64_t half = resident_kib();
-  target_rounds(t, queue);
-  if (half > 0) EXPECT_BETWEEN(resident_kib() - half, -256 * 1024, 2 * 1024);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
+  uint64_t half = target_rounds(t, queue);
+  EXPECT(target_rounds(t, queue) <= half + 256 * 1024); /* two chunks of slots, which a busy machine may want at once */
 }
 
 static int threads_made, threads_ended;

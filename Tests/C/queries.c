@@ -114,6 +114,22 @@ HOST_TEST(passes_and_those_without_anything_new_or_due_are_counted, 0) {
   EXPECT_DONE("2 timers, 1 running, 3 passes, 0 merged, 1 ticks, 0 missed, 1 entries, 0 stale, 2 empty");
 }
 
+/* Each part from 0 to the jitter comes, and none beyond. */
+VIRTUAL_TEST(jitter_has_each_of_its_values) {
+  for (int64_t jitter = 1; jitter <= 5; jitter++) {
+    const chime_schedule schedule = SCHEDULE(.first_ns = 10, .interval_ns = 10, .jitter_ns = jitter);
+    int64_t seen = 0, first = now_of(t, queue);
+    probe *p = probe_start(t, queue, NULL, &schedule);
+    for (int i = 1; i <= 200; i++) {
+      EXPECT_BETWEEN(deadline_of(t, p->timer) - first - 10 * i, 0, jitter);
+      seen |= 1 << ((deadline_of(t, p->timer) - first) % 10);
+      EXPECT_OK(chime_queue_advance(queue, deadline_of(t, p->timer) - now_of(t, queue)));
+    }
+    EXPECT_EQ(seen, (2 << jitter) - 1);
+    EXPECT_OK(chime_timer_release(p->timer));
+  }
+}
+
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
 VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
@@ -164,18 +180,22 @@ TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_
   passes_at_rest(t, queue);
 }
 
-/* [13] [18]: the deadlines are in no round unit of the wheel. */
+/* [13] [18]: the deadlines are in no round unit of the wheel. Later ticks come behind whatever the queue was woken for; they and
+   the ends of their timers bring some passes, so that only many are too many here: Interleavings' "queries bring no pass" allows
+   none. */
 TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
   int kind, i, count = csuite_scaled(100000);
   probe *running = probe_after(t, queue, "a", CHIME_HOUR + 333);
   probe *suspended = probe_after(t, queue, "b", CHIME_HOUR + 777);
   EXPECT_OK(chime_timer_suspend(suspended->timer));
-  uint64_t before = passes_at_rest(t, queue);
+  let_later_ticks_come(t, queue, 0);
+  uint64_t before = stats_of(t, queue).passes;
   for (kind = 0; kind < QUERIES; kind++) {
     int rounds = kind == 0 || kind == 1 ? count : count / 10; /* a text takes longer than a number */
     for (i = 0; i < rounds; i++) REQUIRE_OK(query(kind, queue, (i % 8 == 0 ? suspended : running)->timer));
   }
-  EXPECT_EQ(passes_at_rest(t, queue) - before, 0);
+  let_later_ticks_come(t, queue, 0);
+  EXPECT_BETWEEN(stats_of(t, queue).passes - before, 0, 30);
 }
 
 /* [18]: nobody drives it but the test. */

@@ -3,7 +3,11 @@
 /// A scenario or more for each row of Protocols.md.
 extension Scenario {
   static let protocols: [Scenario] =
+<<<<<<< HEAD
     queries + ends + rings + claims + stale + creations + closing + objects + expiring + wallClock + runLoops + standing
+=======
+    queries + restful + ends + rings + claims + stale + creations + closing + objects + wallClock + runLoops + standing
+>>>>>>> f303263e (Two tests no longer depend on load: queries bring no pass, targets leave no memory)
     + pool
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
@@ -31,6 +35,33 @@ extension Scenario {
     world.thread("host") { world.sleep(until: end + 2 * millisecond) }
     world.race()
     if fires { world.expect(held.ticks > 0, "an extra tick is lost") }
+  }
+
+  /// The queue's threads have come to rest before and behind the queries, as nothing else can go on.
+  private static let restful = Queue.Kind.allCases.map { kind in
+    Scenario("queries bring no pass, \(kind.rawValue)") { world in
+      let queue = world.queue(kind)
+      let timers = [world.timer(queue, after: second), world.timer(queue, after: second, every: second)]
+      _ = timers[1].ref?.suspend()
+      world.race()
+      _ = queue.drive()
+      world.sleep(until: world.scheduler.clock + millisecond)
+      let before = queue.core.counters.passes.load(ordering: .relaxed)
+      for timer in timers {
+        guard let ref = timer.ref else { return world.expect(false, "a timer's id is stale") }
+        var text = TextWriter(nil, capacity: 0)
+        _ = (
+          ref.state, ref.generation, ref.nextDeadline, ref.remaining, ref.snapshot, TimerRef.nextDeadlineFast(ref.id)
+        )
+        _ = (ref.explain(into: &text), QueueCore.dump(queue.id, into: &text))
+        _ = (QueueCore.now(queue.id), QueueCore.statistics(queue.id))
+        if kind.isDriven { _ = try? QueueCore.nextDeadline(queue.id) }
+      }
+      world.expect(kind == .virtual || !kind.isDriven || !queue.isReadable, "the descriptor is readable")
+      world.sleep(until: world.scheduler.clock + millisecond)
+      let passes = queue.core.counters.passes.load(ordering: .relaxed) - before
+      world.expect(passes == 0, "\(passes) passes for queries")
+    }
   }
 
   private static let queries: [Scenario] = [
