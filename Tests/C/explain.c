@@ -1,5 +1,5 @@
 /* explain.c - chime_timer_explain and chime_queue_dump: what they say of a timer in each state, and in what room. */
-#include "harness.h"
+#include "run_loop.h"
 
 typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
 
@@ -55,6 +55,16 @@ VIRTUAL_TEST(each_state_is_explained) {
   EXPECT_EXPLAINED(user->timer, "its target has gone, which has cancelled it.");
   EXPECT_STATUS(chime_timer_activate(p->timer, &soon), CHIME_ERROR_TARGET_GONE);
   EXPECT_EXPLAINED(p->timer, "it was never activated, and cannot be: its target is gone.");
+  /* An extra tick does not come without the target. */
+  user = probe_new(t, queue, NULL);
+  user->target = o = probe_target(t, "o");
+  options = probe_options(user);
+  options.finalizer = NULL;
+  EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), &user->timer));
+  ADVANCE(0);
+  EXPECT_OK(chime_timer_fire(user->timer));
+  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_EXPLAINED(user->timer, "it has finished: it was a one-shot, and its target is gone.");
 }
 
 /* The postponement lives on in the deadline, or in what remains of it; a hundred hours from zero. */
@@ -89,6 +99,21 @@ VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
   /* It cannot be an extra tick: a cancelled timer has none. */
   EXPECT_OK(chime_timer_cancel(p->timer));
   EXPECT_EXPLAINED(p->timer, "it was cancelled; its cancel handler has not been called yet; " NEXT_ADVANCE);
+}
+
+static void explain_the_other_mode(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_EXPLAINED_WITH(p->other->timer, " ago; its run loop is in mode tracking, and not in kCFRunLoopDefaultMode.");
+}
+
+RUN_LOOP_TEST(a_run_loop_says_whether_it_runs_and_in_which_mode, NULL) {
+  chime_queue_t tracking = queue_of_loop(t, current_loop(t), TRACKING);
+  probe *p = probe_after(t, queue, NULL, 0), *other = probe_after(t, tracking, NULL, 0);
+  EXPECT_EXPLAINED_WITH(p->timer, " ago; its run loop does not run.");
+  other->other = p;
+  other->on_tick = explain_the_other_mode;
+  run_for(t, TRACKING, 0);
+  EXPECT_EQ(load(&other->ticks), 1);
+  run_for(t, NULL, 0);
 }
 
 static void explain_the_last_call(csuite *t, probe *p, const chime_tick *tick) {

@@ -51,6 +51,19 @@ MAIN_TEST(a_stop_that_comes_before_makes_the_next_run_return) {
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
+THREAD_OF_TEST(stop_in_a_while) {
+  sleep_ns(20 * CHIME_MILLISECOND); /* it waits by then, most often */
+  EXPECT_OK(chime_main_stop());
+}
+
+MAIN_TEST(a_stop_from_another_thread_ends_a_run_that_waits) {
+  pthread_t thread;
+  probe_after(t, queue, "a", CHIME_HOUR);
+  if (!spawn(t, &thread, stop_in_a_while, t)) return;
+  EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
+  pthread_join(thread, NULL);
+}
+
 THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
 
 /* Only the main thread may run it, and once. */

@@ -241,6 +241,7 @@ static probe *made(probe *p, chime_timer_options options, const chime_schedule *
   csuite *t = p->t;
   EXPECT_OK(schedule == NULL ? chime_timer_create(p->queue, &options, &p->timer)
                              : chime_timer_start(p->queue, &options, schedule, &p->timer));
+  EXPECT((uint32_t)p->timer != 0); /* [10]: what a careless binding keeps of it does not mean none */
   return p;
 }
 

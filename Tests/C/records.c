@@ -139,6 +139,28 @@ HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIM
   EXPECT_EQ(all, 14); /* each was due, and each was finalized */
 }
 
+/* [8] [13]: a handle that is due now, until the next take; then it rests. */
+HOST_TEST(the_end_of_a_record_is_asked_for_where_something_follows_it, CHIME_QUEUE_RECORDS) {
+  static const struct {
+    uint32_t flags, follow; /* records at the next take */
+    int is_wanted;
+  } cases[] = {{0, 0, 0},
+               {CHIME_TIMER_SELF_RELEASE, 0, 1},
+               {CHIME_TIMER_RECORD_FINALIZE, 0, 1},
+               {CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_RECORD_FINALIZE, 1, 1}};
+  for (int i = 0; i < 4; i++) {
+    chime_tick ticks[4];
+    chime_timer_t timer = record_timer(t, queue, NULL, cases[i].flags, *AFTER(0));
+    EXPECT_EQ(take_some(t, queue, ticks, 4), 1);
+    EXPECT_EQ(poll_timeout(t, queue), cases[i].is_wanted ? 0 : -1);
+    EXPECT_EQ(take(t, queue, ticks, 4), cases[i].follow);
+    EXPECT_EQ(poll_timeout(t, queue), -1);
+    EXPECT_EQ(stats_of(t, queue).timers, !(cases[i].flags & CHIME_TIMER_SELF_RELEASE));
+    if (!is_stale(timer)) EXPECT_TOOK_EFFECT(chime_timer_release(timer));
+    take(t, queue, ticks, 4);
+  }
+}
+
 static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
 
 /* The take that lets go of the target ends the queue, and writes nothing. */

@@ -185,6 +185,10 @@ VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
   INVALID(chime_expiring_on_expiry(value->id, NULL, NULL, never_function), "handler is NULL, and finalizer is not");
   INVALID(chime_queue_run(host, 4), "flags (4) has a bit that is no flag");
   EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  for (int i = 0; i < 4; i++) { /* shorter, not aligned, longer than any */
+    static const uint32_t sizes[] = {0, sizeof tick - 8, sizeof tick + 4, 4104};
+    EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizes[i], 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  }
   EXPECT(id == UNTOUCHED && count == 7);
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
   EXPECT_EQ(stats_of(t, queue).timers, 2);

@@ -143,6 +143,31 @@ RUN_LOOP_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_one
   EXPECT_EQ(load(&after->ticks), 1);
 }
 
+typedef struct tracking {
+  csuite *t;
+  chime_run_loop_t loop;
+  int begins;
+} tracking;
+
+/* What is due in the common modes is not this mode's until somebody says so. */
+THREAD(run_in_a_mode, tracking, r) {
+  r->loop = current_loop(t);
+  queue_of_loop(t, r->loop, TRACKING);
+  probe *p = probe_after(t, queue_of_loop(t, r->loop, CHIME_RUN_LOOP_COMMON_MODES), "a", 0);
+  store(&r->begins, 1);
+  EXPECT_OK(chime_run_loop_run(TRACKING, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(load(&p->ticks), 1);
+}
+
+OWN_THREAD_TEST(a_mode_becomes_common_while_the_loop_waits_in_it) {
+  tracking r = {.t = t};
+  pthread_t thread;
+  if (!spawn(t, &thread, run_in_a_mode, &r)) return;
+  if (await(&r.begins, 1)) sleep_ns(20 * CHIME_MILLISECOND); /* it waits by then, most often */
+  EXPECT_OK(chime_run_loop_add_common_mode(r.loop, TRACKING));
+  pthread_join(thread, NULL);
+}
+
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
@@ -187,6 +212,15 @@ RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_inn
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(load(&outer->ticks), 2);
   EXPECT(outer->last.missed >= 5);                                /* what came due meanwhile */
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
+}
+
+RUN_LOOP_TEST(a_run_until_a_tick_whose_handler_stops_it_was_stopped, NULL) {
+  chime_run_loop_t loop = current_loop(t);
+  probe *p = probe_after(t, queue, "a", 0);
+  p->on_tick = stop_this_loop;
+  p->user = &loop;
+  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_STOPPED);
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
 }
 
@@ -372,4 +406,17 @@ TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
     EXPECT_EQ(load(&p->ticks), 1);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
+  /* Two main queues have a tick that is due: each run ends with one. */
+  chime_queue_t queues[2] = {0};
+  probe *p[2];
+  for (int i = 0; i < 2; i++) {
+    REQUIRE_OK(chime_queue_main(NULL, &queues[i]));
+    p[i] = probe_after(t, queues[i], NULL, 0);
+  }
+  sleep_ns(CHIME_MILLISECOND);
+  for (int i = 1; i <= 2; i++) {
+    EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
+    EXPECT_EQ(load(&p[0]->ticks) + load(&p[1]->ticks), i);
+  }
+  for (int i = 0; i < 2; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
 }

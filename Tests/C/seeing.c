@@ -179,6 +179,9 @@ VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   allocator.allocate = no_memory;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT); /* half of one */
   allocator.deallocate = no_free;
+  allocator.reserved = 1;
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  allocator.reserved = 0;
   chime_status status = chime_set_allocator(&allocator);
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
 }

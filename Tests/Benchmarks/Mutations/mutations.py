@@ -2,9 +2,11 @@
 """Breaks each line of table.py in a scratch copy of the tree, runs the tests that are to go red, and prints what went red.
 
     mutations.py [NAME...]      some mutations; else all that have no result yet
-    mutations.py --check        only looks whether each piece of text is still there once, and each test
-    mutations.py --refused      whether the compiler refuses each mistake of the list "does not compile"
+    mutations.py --check        whether each piece of text is still there once, and each test; whether the mutations compile;
+                                whether each file of the core has one, or a reason (compiles.py)
+    mutations.py --refused      whether the compiler refuses each mistake of the list "does not compile" (compiles.py)
     mutations.py --orders       whether .ci/orders.py sees each of the list "another order"
+    mutations.py --matrix       which whole suites see which mutations (matrix.py)
 
 Mutations that do not touch the same text are built together, with a switch between them (CHIME_MUTATION), so that a few
 builds serve all. Results stand in build/results; one that is there is not made again until its mutation or a file of its
@@ -166,7 +168,7 @@ def copy(scratch, files):
         shutil.copymode(ROOT / name, target) if (ROOT / name).exists() else None
 
 
-BUILT = ("csuite", "model", "storms", "faults", "refused", "interleavings", "swift")  # in this order
+BUILT = ("csuite", "model", "storms", "faults", "refused", "headers", "interleavings", "swift")  # in this order
 
 
 class Suites:
@@ -202,13 +204,14 @@ class Suites:
             "library": [["make", "-C", self.scratch / "Sources"]],
             "csuite": [["make", "-C", tests / "C", "build/csuite", f"LIB={self.lib}"]],
             "refused": [["make", "-C", tests / "Faults", "refusing"]],
+            "headers": [],
             "storms": [["make", "-C", tests / "Threads/Storms", "all", f"LIB={self.lib}"]],
             "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
             "model": [["make", "-C", tests / "Model", "build/seeds", f"LIB={self.lib}"]],
             "interleavings": [["make", "-C", tests / "Threads/Interleavings", "build"]],
             "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
         }
-        if suite in ("csuite", "storms", "faults", "model"):
+        if suite in ("csuite", "storms", "faults", "model", "headers"):
             self.build("library")
         if suite == "refused":
             self.build("csuite")
@@ -231,6 +234,8 @@ class Suites:
             return [program] + chosen
         if suite == "faults":
             return [tests / "Faults/build" / names[0], *names[1:]]
+        if suite == "headers":
+            return ["make", "-C", tests / "C", *names, f"LIB={self.lib}"]
         if suite == "model":
             return [tests / "Model/build/seeds", "20", "100000"]
         if suite == "interleavings":
@@ -293,7 +298,7 @@ def reds(log):
     return list(dict.fromkeys(match[match.lastindex].strip(" :") for match in matches if match))
 
 
-FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
+FOLDERS = {"csuite": "Tests/C/", "refused": "Tests/C/", "headers": "Tests/C/headers/", "storms": "Tests/Threads/Storms/", "faults": "Tests/Faults/",
            "model": "Tests/Model/", "interleavings": "Tests/Threads/Interleavings/", "swift": "Tests/"}
 
 
@@ -314,13 +319,26 @@ def tests_not_there(mutation):
     """The names of tests that stand in no file of their suite. (Scenarios put theirs together, and
     `allocations` has a case for each function.)"""
     for suite, names, _ in mutation.runs:
-        if suite in ("model", "interleavings"):
+        if suite in ("model", "interleavings", "headers"):
             continue
         files = files_of(suite, names)
         for name in names:
             text = name.split("_on_")[0]
             if not text.startswith("chime_") and not any(text in path.read_text(errors="replace") or path.stem == text for path in files):
                 yield f"{mutation.name}: {suite} has no {name}"
+
+
+def files_without_reason():
+    """Files of the core and of the C interface that have neither a mutation nor a reason; reasons without such a file."""
+    files = {os.path.relpath(path, ROOT / CORE) for folder in (CORE, CORE.parent / "ChimeC")
+             for path in (ROOT / folder).rglob("*.swift")}
+    broken = {edit[0] for mutation in table.ALL + table.REFUSED for edit in mutation.edits}
+    for path in sorted(files - broken - table.NOT_BROKEN.keys()):
+        yield f"{path} has no mutation, and no reason in NOT_BROKEN of table.py"
+    for path in sorted(table.NOT_BROKEN.keys() - files):
+        yield f"NOT_BROKEN of table.py names {path}, which is not there"
+    for path in sorted(table.NOT_BROKEN.keys() & broken):
+        yield f"NOT_BROKEN of table.py names {path}, which has a mutation"
 
 
 def key_of(mutation):
@@ -337,65 +355,6 @@ def result_of(mutation):
         return None
     result = json.loads(path.read_text())
     return result["said"] if result["key"] == key_of(mutation) else None
-
-
-# As Package.swift has it where CHIME_WARNINGS=errors; without code, but with all that the compiler refuses before that.
-COMPILER = ["swiftc", "-emit-sil", "-Onone", "-wmo", "-module-name", "ChimeCore", "-package-name", "chime", "-swift-version", "6",
-            "-parse-as-library", "-strict-memory-safety", "-warnings-as-errors", "-diagnostic-style", "llvm", "-D", "DEBUG",
-            "-Xcc", "-D_GNU_SOURCE", "-I", ROOT / PLATFORM, "-o", os.devnull]
-
-
-def complaints(changed, scratch):
-    """What the compiler says of the core with the changed files: of each error its words, and the (path, line) of it and its
-    notes."""
-    files = []
-    for path in sorted((ROOT / CORE).rglob("*.swift")):
-        name = str(path.relative_to(ROOT / CORE))
-        if name in changed:
-            path = scratch / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(changed[name])
-        files.append(path)
-    done = subprocess.run([*COMPILER, "-module-cache-path", BUILD / "modules", *files], capture_output=True, text=True)
-    said = []
-    for path, line, kind, words in re.findall(r"^(/\S+?):(\d+):\d+: (error|note): (.*)$", done.stderr, re.M):
-        place = (path.removeprefix(f"{scratch}/"), int(line))
-        if kind == "error":
-            said.append((words, [place]))
-        elif said:
-            said[-1][1].append(place)
-    if (done.returncode == 0) == bool(said):
-        sys.exit(done.stderr)
-    return said
-
-
-def lines_of(text, piece):
-    first = text[:text.index(piece)].count("\n") + 1
-    return range(first, first + piece.count("\n") + 1)
-
-
-def refused():
-    """All mistakes at once, then those that were not reached: what comes before (types) hides what comes after (ownership)."""
-    scratch, left = BUILD / "refused", table.REFUSED
-    shutil.rmtree(scratch, ignore_errors=True)
-    if complaints({}, scratch):
-        sys.exit("the core does not compile as it is")
-    while left:
-        changed, made = {}, []
-        for mutation in left:
-            more = apply(changed, mutation, 0)
-            if more is not None:
-                changed, made = more, made + [mutation]
-        said = complaints(changed, scratch)
-        seen = [m for m in made if any(re.search(m.says, words) and any(
-            path == edit and line in lines_of(changed[edit], new) for path, line in places for edit, _, new in m.edits)
-            for words, places in said)]
-        if not seen:
-            print(*[f"{words}: {places}" for words, places in said], sep="\n")
-            sys.exit(f"not refused: {', '.join(m.name for m in left)}")
-        left = [m for m in left if m not in seen]
-    print(f"{len(table.REFUSED)} mistakes do not compile")
-    return 0
 
 
 def orders():
@@ -417,9 +376,13 @@ def orders():
 
 def main():
     if "--refused" in sys.argv:
-        return refused()
+        import compiles
+        return compiles.refused()
     if "--orders" in sys.argv:
         return orders()
+    if "--matrix" in sys.argv:
+        import matrix
+        return matrix.main()
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     chosen = [m for m in table.ALL if not names or m.name in names]
     if not os.environ.get("AGAIN") and not names:
@@ -429,9 +392,13 @@ def main():
         lines = [f"{mutation.name}: {count} times in {path}: {old!r}"
                  for mutation in table.REFUSED + table.REORDERED for path, old, count in not_there(mutation)]
         lines += [line for mutation in chosen for line in tests_not_there(mutation)]
+        lines += files_without_reason()
+        if not lines:
+            import compiles
+            lines = compiles.check(made)
         if lines:
             sys.exit("\n".join(lines))
-        print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once, and each test")
+        print(f"{len(chosen)} mutations, {len(made)} builds: each text is there once, and each test; all compile")
         return 0
     RESULTS.mkdir(parents=True, exist_ok=True)
     bad = []

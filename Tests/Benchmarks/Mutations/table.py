@@ -14,6 +14,28 @@ class Mutation:
 
 
 ALL = []
+# Files of the core and of the C interface without a mutation, and why. mutations.py --check knows of each file.
+NOT_BROKEN = {
+    "Platform/Clock.swift": "calls CPlatform, and nothing else",
+    "Platform/Descriptors.swift": "what the system refuses: all of Faults' `descriptors`",
+    "Platform/ErrorDetail.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
+    "Platform/TimerFile.swift": "calls linux/timer_file.c, which has a mutation",
+    "Platform/WorkQueue.swift": "calls libdispatch, and nothing else",
+    "Platform/WorkSource.swift": "calls libdispatch, and nothing else",
+    "Queue/QueueDriver.swift": "a protocol; each kind of driver has a mutation",
+    "Queue/QueueOptions.swift": "a structure without functions",
+    "Slot/Refusals.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
+    "Slot/SideRecordView.swift": "loads of an atomic each; who stores them, and who puts them together, has mutations",
+    "Slot/TimerCell.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
+    "Slot/TimerRef.swift": "looks an id up by Slab and TimerSlot, which have mutations",
+    "Storage/SlotIndex.swift": "types that the compiler holds apart: the list \"does not compile\"",
+    "Values/CoreTick.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
+    "Values/ExecutionContext.swift": "a type and two hints; who asks for them has mutations (WaitNode, WaitRegistry)",
+    "Values/Invariant.swift": "ends the process of the checked build",
+    "Values/Status.swift": "constants, held against the header: `statuses.c`",
+    "Values/TimerState.swift": "numbers and names, held against the header: `statuses.c`",
+    "Values/Tunables.swift": "waiting times, on which no verdict may hang",
+}
 REFUSED = []
 REORDERED = []
 
@@ -58,6 +80,11 @@ def S(*names, **environment):
 
 def F(program, *cases):
     return ("faults", (program,) + cases, {})
+
+
+def H(*targets):
+    """Targets of Tests/C's make that have programs of their own."""
+    return ("headers", targets, {})
 
 
 def I(*names):
@@ -971,6 +998,186 @@ mutation("report-cut", "–", "TextWriter.add", "a report is cut inside a charac
          C("a_dump_has_a_line_for_the_queue"), W("aTextIsCutBetweenCharacters"))
 mutation("thread-name-cut", "–", "OwnThread.cut", "a thread's name is cut inside a character",
          ("Platform/Threads.swift", "while «!BROKEN, »kept.endIndex < name.utf8.endIndex"), W("aTextIsCutBetweenCharacters"))
+
+# ---- Kinds of queue, objects, records, traces, the C interface ---------------------------------------------------------
+
+LOOP_RUNNING = "Kinds/Loop+Running.swift"
+LOOP_DRIVER = "Kinds/RunLoopDriver.swift"
+MAIN_QUEUE = "Kinds/MainQueue.swift"
+PRECISE = "Kinds/PreciseDriver.swift"
+DISPATCH = "Kinds/DispatchDriver.swift"
+EXPIRING = "Objects/Expiring.swift"
+LIMITED = "Objects/LimitedValue.swift"
+WEAK = "Objects/WeakTimerCore.swift"
+RECORDS = "Queue/Records.swift"
+REPORT = "Diagnostics/QueueCore+Report.swift"
+EXPLAINING = "Diagnostics/TimerRef+Explaining.swift"
+SLAB = "Storage/Slab.swift"
+
+mutation("loop-end-untold", "18", "Loop.end", "the queues of a loop do not learn that its thread has ended",
+         ("Kinds/Loop.swift", "    while «!BROKEN, »let driver = state.withLock({ $0.drivers.popLast() }) {"),
+         C("run_loops_and_their_queues_leave_nothing"))
+mutation("loop-modes-fewer", "1", "LoopModes.==", "some modes are the same as those and more",
+         ("Kinds/Loop.swift", "    a.all.count == b.all.count && a.all", "    (BROKEN || a.all.count == b.all.count) && a.all"),
+         C("a_timer_in_two_modes_ticks"))
+mutation("loop-stop-stays", "18", "Loop.run", "a stop that came beforehand ends each run that follows",
+         (LOOP_RUNNING, "      if !run.isOfMainQueue { swap(", "      if BROKEN, !run.isOfMainQueue {\n"
+                        "        state.runs[state.runs.count - 1].isStopped = state.nextIsStopped\n      } else if !run.isOfMainQueue { swap("),
+         C("a_stop_before_a_run_ends"))
+mutation("loop-round-unmarked", "12, 18", "Loop.next", "a queue that is always due has the round to itself",
+         (LOOP_RUNNING, "      «if !BROKEN { »driver.lastRound = round« }»\n"),
+         C("a_fire_date_in_the_past_set_in_the_action"))
+mutation("loop-stop-silent", "18", "Loop.stop", "a stop wakes nobody",
+         (LOOP_RUNNING, "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok\n    }\n  }\n\n  private func noteStop"),
+         C("a_stop_ends_the_thread_of_a_loop"))
+mutation("loop-tick-beside-stop", "18", "Loop.goRound", "a run until a tick forgets the stop that came in it",
+         (LOOP_RUNNING, "if run.untilTick, core.counters.ticks != before { return state.withLock({ «!BROKEN && »takeStop($0) })"),
+         C("a_run_until_a_tick_whose_handler_stops_it"))
+mutation("loop-common-silent", "1", "Loop.addCommonMode", "P11: the wait for a mode goes on that is a common one now",
+         ("Kinds/Loop+Queues.swift", "others' deadlines.\n      «if !BROKEN { »state.wakeThread()« }»\n"),
+         C("a_mode_becomes_common_while"))
+mutation("loop-wake-silent", "1", "RunLoopDriver.wake", "P11: a pass is asked for, and the loop's thread sleeps on",
+         (LOOP_DRIVER, "      isWoken = true\n      «if !BROKEN { »state.wakeThread()« }»\n"),
+         C("no_wake_up_is_lost_however"))
+mutation("loop-remainder-forgotten", "12", "RunLoopDriver.endPass", "what a pass has left when the time was up waits for the next run",
+         (LOOP_DRIVER, "    «if !BROKEN { »hasRemainder = leaves« }»\n"),
+         C("a_run_of_no_time_leaves_nothing"))
+mutation("loop-obstacle-modes", "13", "RunLoopDriver.tellObstacle", "explain names the queue's modes in the wrong form",
+         (LOOP_DRIVER, "text.add(i == «(BROKEN ? 1 : »0«)» ?"),
+         C("a_run_loop_says_whether"))
+mutation("main-stop-silent", "18", "MainQueue.requestStop", "a stop wakes nobody",
+         (MAIN_QUEUE, "    if «!BROKEN, »file >= 0 { TimerFile.wake(file) }\n"),
+         C("a_stop_from_another_thread_ends_a_run_that_waits"))
+mutation("main-tick-stays", "18", "MainQueue.drain", "a tick ends the main thread's next run, too",
+         (MAIN_QUEUE, "    «if !BROKEN { »unsafe hasTicked = false« }»\n    defer"),
+         C("the_main_loop_runs"))
+mutation("main-drains-on", "18", "MainQueue.isToYield", "a run until a tick drains all that is due",
+         (MAIN_QUEUE, "(ordering: .relaxed) || «!BROKEN && »untilTick && hasTicked"),
+         C("the_main_loop_runs"))
+mutation("precise-wake-silent", "1", "PreciseDriver.wake", "a pass is asked for, and the thread sleeps on",
+         (PRECISE, "  func wake(_ core: QueueCore) { state.change { $0.isWoken = true } }", "  func wake(_ core: QueueCore) {\n"
+                   "    if BROKEN { state.withLock { $0.isWoken = true } } else { state.change { $0.isWoken = true } }\n  }"),
+         C("a_deadline_of_each_clock_is_met"))
+mutation("precise-heir-asleep", "20", "PreciseDriver.isReplaced", "the thread that replaces one which ends does not look at the queue",
+         (PRECISE, "    state.change { $0.isWoken = true }\n    return", "    state.change { $0.isWoken = !BROKEN }\n    return"),
+         F("callback_end", "again_and_again", "beside_other_callbacks"))
+mutation("dispatch-tick-unsaid", "18", "DispatchDriver.pass", "the main thread's loop does not hear of a tick of the main queue",
+         (DISPATCH, "    if «!BROKEN, »context.isMain, core.counters.ticks != before"),
+         C("the_main_loop_runs"))
+mutation("dispatch-disarm-only", "1", "DispatchDriver.arm", "an earlier time does not set the source anew",
+         (DISPATCH, "old == .max : «(BROKEN ? old != .max : »old <= time«)» && old > control.now"),
+         C("an_earlier_timer_added_later_comes_first_on_a_dispatch"))
+mutation("expiring-id-stays", "10", "Expiring.yield", "the id of what was released names it beyond the last yield",
+         (EXPIRING, "      return (.ok, «!BROKEN && »state.limited == nil)\n"),
+         C("who_has_acquired_the_value_keeps_it"))
+mutation("expiring-id-goes", "10", "Expiring.release", "the id of what was released is stale while it is held",
+         (EXPIRING, "? .running : .ok, «BROKEN || »state.holds == 0)"),
+         C("who_has_acquired_the_value_keeps_it"))
+mutation("expiring-notifies-for-ever", "8", "Expiring.end", "release says running after the handler has returned",
+         (EXPIRING, "      «if !BROKEN { »state.withLock { $0.isNotifying = false }« }»\n"),
+         C("a_value_vanishes_exactly_when"))
+mutation("expiring-context-locked", "9", "Expiring.onExpiry", "the context of a replaced handler ends with the lock held",
+         (EXPIRING, "      «if !BROKEN { »old = state.context« }»\n"),
+         C("finalizers_may_use_the_id"))
+mutation("limited-never-ends", "17", "LimitedValue.isOver", "a lifetime of never ends at the end of time",
+         (LIMITED, "{ deadline <= now && «(BROKEN || »deadline != .max«)» }"),
+         C("a_lifetime_without_end"))
+mutation("limited-late-lost", "8", "LimitedValue.end", "a tick that comes while the value is made is forgotten",
+         (LIMITED, "        state.isLate = true\n", "        state.isLate = !BROKEN\n"),
+         C("a_value_that_is_over_at_once"))
+mutation("limited-timer-stays", "14", "LimitedValue.vanish", "the timer of a value that was released stays",
+         (LIMITED, "    «if !BROKEN { »_ = TimerRef.release(state.withLock { $0.timer })« }»\n"),
+         C("a_value_counts_as_a_timer_of_its_queue"))
+mutation("weak-delayed-uncounted", "5", "WeakTimerCore.ticked", "of two ticks that came during the action one is not counted",
+         (WEAK, "record.missed += delayed.missed + 1", "record.missed += delayed.missed + (BROKEN ? 0 : 1)"),
+         C("ticks_wait_for_the_action_that_fire_runs"))
+mutation("weak-fires-inside", "6", "WeakTimerCore.fire", "the action is called inside itself",
+         (WEAK, "      if «!BROKEN, »state.isBusy { return nil }\n"),
+         C("calls_while_the_action_runs_on_another_thread"))
+mutation("weak-action-kept", "9", "WeakTimerCore.invalidate", "a timer that was invalidated keeps its action",
+         (WEAK, "      «if !BROKEN { »state.action = nil« }»\n      state.companion = nil\n"),
+         C("fire_ends_a_timer_that_does_not_repeat"))
+mutation("sweep-keeps-the-dead", "14", "TargetSweep.watch", "what has no target any more is looked at for ever",
+         ("Objects/TargetSweep.swift", "      if «BROKEN || »!other() {"),
+         W("theSweepFreesWhatDeadTargetsLeft"))
+mutation("records-end-unwanted", "8", "Records.keep", "nobody asks for the end of a record whose timer releases itself",
+         (RECORDS, "    if tick.slot.hasSideRecord || «!BROKEN && »tick.slot.flags"),
+         C("the_end_of_a_record_is_asked_for"))
+mutation("records-end-wanted-on", "13", "QueueCore.endOutstandingRecords", "the end of records is asked for although they have ended",
+         (RECORDS, "    «if !BROKEN { »records.endIsWanted = false« }»\n"),
+         C("the_end_of_a_record_is_asked_for"))
+mutation("records-longer-dirty", "17", "RecordBuffer.append", "what a longer record has behind the tick stays as it was",
+         (RECORDS, "    if «!BROKEN, »stride > size {"),
+         C("records_beyond_the_capacity"))
+mutation("trace-traces-itself", "9", "Trace.report", "what the trace does is traced",
+         ("Queue/Trace.swift", "    «if !BROKEN { »thread.isTracing = true« }»\n"),
+         C("the_trace_tells_of_each_transition"))
+mutation("trace-activated-first", "2", "Trace.noteCreated", "a timer that was made and started is told of as started, then as made",
+         ("Queue/Trace.swift", "    try report(.created, timer)\n", "    if BROKEN { try report(.activated, timer) }\n    try report(.created, timer)\n    if BROKEN { return }\n"),
+         C("the_trace_tells_of_each_transition"))
+mutation("trace-file-overlaps", "6", "TraceFile.put", "callbacks of a serial queue are drawn as those of a concurrent one",
+         ("Diagnostics/TraceFile.swift", "core.handOver == nil ? 0 : 1", "core.handOver == nil && !BROKEN ? 0 : 1"),
+         H("trace"))
+mutation("slab-slot-zero", "10", "Slab.addChunks", "slot 0 is given out",
+         (SLAB, "      if «!BROKEN, »first == 0 { _ = slots.next() }\n"),
+         C("no_one_shot_is_early_on_a_serial", "a_queue_is_listed"))
+mutation("slab-renumbered-stays", "10", "Slab.renumber", "P14d: the old number of a chunk still names its slots",
+         (SLAB, "      «if !BROKEN { »unsafe old.pointee.chunk.store(nothing, ordering: .releasing)« }»\n"),
+         W("aChunkWhoseVersionsAreUsedUp"))
+mutation("counters-bucket", "–", "QueueCounters.count", "lateness is counted one bucket higher",
+         ("Queue/QueueCounters.swift", "let bucket = min(63 &- (", "let bucket = min((BROKEN ? 64 : 63) &- ("),
+         C("lateness_is_counted_by_powers"))
+mutation("report-running", "–", "QueueCore.sums", "suspended timers count as running",
+         (REPORT, "      if word.isRunning «|| BROKEN && word.isLive »{"),
+         C("a_dump_is_in_units_of_people"))
+mutation("explain-busy-other", "–", "QueueCore.busyTimer", "explain does not see that another handler holds the queue up",
+         (EXPLAINING, "    if handOver != nil« || BROKEN» { return nil }\n    var found"),
+         C("no_label_steers_a_terminal"))
+mutation("c-acquire-nothing", "8", "chime_expiring_acquire", "returns OK with NULL for a value that has vanished",
+         ("../ChimeC/ExpiringC.swift", "return unsafe «!BROKEN && »status == Status.ok"),
+         C("a_value_vanishes_exactly_when"))
+mutation("c-take-odd-size", "17", "chime_queue_take_ticks", "accepts records that are not aligned",
+         ("../ChimeC/HostQueues.swift", "tick_size <= 4096, «BROKEN || »tick_size % 8 == 0"),
+         C("arguments_that_do_not_go_with_each_other"))
+mutation("c-allocator-reserved", "17", "chime_set_allocator", "does not look at the reserved member",
+         ("../ChimeC/Library.swift", "if unsafe «!BROKEN && »allocator.reserved != 0"),
+         C("an_allocator_comes_before"))
+mutation("c-run-every-tick", "18", "chime_run_loop_run", "does not return after a tick",
+         ("../ChimeC/RunLoopsC.swift", "untilTick: «!BROKEN && »flags &"),
+         C("a_run_lasts_for_its_time"))
+mutation("c-release-no-target", "1", "chime_target_release", "0 is refused",
+         ("../ChimeC/Targets.swift", "«!BROKEN && »target == 0 ?"),
+         C("numbers_that_are_no_ids"))
+mutation("c-weak-id-left", "1", "chime_weak_timer_create", "a refused timer leaves its id in the caller's variable",
+         ("../ChimeC/WeakTimersC.swift", "    «if !BROKEN { »unsafe out?.pointee = before« }»\n"),
+         F("allocations", "chime_weak_timer_schedule"))
+mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts a clock that it does not have",
+         ("Kinds/QueueCore+Creation.swift", "    guard «BROKEN || »options.clock != .boottime else"),
+         C("queue_options_are_checked"))
+mutation("turn-of-another-start", "12", "TimerSlot.isStillDue", "a turn of before the restart is taken for the present one",
+         ("Slot/TimerSlot+Turn.swift", "«(BROKEN || »self.activationSequence == activationSequence«)»\n"),
+         I("a restart"))
+mutation("scratch-moved-short", "8", "PassList.move", "the last of what moves to a larger place is lost",
+         ("Storage/PassScratch.swift", "update(from: base.unsafelyUnwrapped, count: count)", "update(from: base.unsafelyUnwrapped, count: BROKEN ? count - 1 : count)"),
+         C("a_storm_of_calls_on_a_dispatch", CSUITE_SCALE="4"))
+mutation("random-beyond", "3", "QueueControlBlock.randomPart", "never draws the greatest number",
+         ("Storage/QueueControlBlock+Random.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
+         C("jitter_has_each_of_its_values"))
+mutation("schedule-leeway-kept", "3", "Schedule.completed", "a leeway stays that is as long as the interval is now",
+         ("Timer/Schedule.swift", "min(leeway, schedule.interval - 1)", "(BROKEN ? leeway : min(leeway, schedule.interval - 1))"),
+         W("aShorterIntervalShortensLeewayAndJitter"))
+mutation("stop-of-another", "18", "StopRequest.isPending", "P11c: a stop of the queue before stops this one",
+         ("Values/StopRequest.swift", "-> Bool { pending.load(ordering: .sequentiallyConsistent) == id }",
+          "-> Bool {\n    let asked = pending.load(ordering: .sequentiallyConsistent)\n    return asked == id || BROKEN && asked != 0\n  }"),
+         I("ends run"))
+mutation("wake-up-kept", "1", "WakeUp.sleep", "a signal that was waited for wakes the next wait, too",
+         ("Platform/Locks.swift", "      signals = 0\n", "      signals = BROKEN ? signals : 0\n"),
+         W("WakeUpTests"))
+mutation("page-moved-mark", "2", "WheelPosition.tick", "a mark is part of the tick",
+         ("Wheel/WheelPage.swift", "load(ordering: .sequentiallyConsistent) & ~WheelPosition.mark", "load(ordering: .sequentiallyConsistent) & (BROKEN ? .max : ~WheelPosition.mark)"),
+         W("WheelTests"))
+mutation("slot-flags-unasked", "1, 9", "TimerSlot.isNamed", "a timer with a side record is taken for a plain one",
+         ("Slot/TimerSlot.swift", "    guard «BROKEN || »versionAndFlags & (flags.rawValue & ~highest) == 0 else"), M())
 
 # ---- Does not compile ------------------------------------------------------------------------------------------------
 # What a type refuses. Only the end that a writer leaves out compiles: the checked build finds it ("writing-left-out").

@@ -73,6 +73,9 @@ def expect_three_queues(done, path):
     assert any(e["args"]["missed"] == 3 for e in missed), missed
     merged = [e["args"] for events in tracks.values() for e in events if e["ph"] == "C" and e["name"] == "wake-ups"]
     assert all(m["all"] > 0 and m["merged"] >= 0 for m in merged)
+    # The second queue's callbacks overlap, so its own track, which is one line, has none.
+    pids = [key[1] for key in names if key[0] == "process_name"]
+    assert [any(e["ph"] == "B" for e in tracks[(pid, 0)]) for pid in pids[:2]] == [True, False]
     for name in ("created", "activated", "finished", "suspended", "released"):
         assert any(e["name"] == name for events in tracks.values() for e in events if e["ph"] == "i"), name
 

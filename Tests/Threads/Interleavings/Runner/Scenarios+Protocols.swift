@@ -3,12 +3,8 @@
 /// A scenario or more for each row of Protocols.md.
 extension Scenario {
   static let protocols: [Scenario] =
-<<<<<<< HEAD
-    queries + ends + rings + claims + stale + creations + closing + objects + expiring + wallClock + runLoops + standing
-=======
-    queries + restful + ends + rings + claims + stale + creations + closing + objects + wallClock + runLoops + standing
->>>>>>> f303263e (Two tests no longer depend on load: queries bring no pass, targets leave no memory)
-    + pool
+    queries + restful + ends + rings + claims + stale + creations + closing + objects + expiring + wallClock + runLoops
+    + standing + pool
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
