@@ -1154,9 +1154,8 @@ mutation("c-weak-id-left", "1", "chime_weak_timer_create", "a refused timer leav
 mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts a clock that it does not have",
          ("Kinds/QueueCore+Creation.swift", "    guard «BROKEN || »options.clock != .boottime else"),
          C("queue_options_are_checked"))
-mutation("turn-of-another-start", "12", "TimerSlot.isStillDue", "a turn of before the restart is taken for the present one",
-         ("Slot/TimerSlot+Turn.swift", "«(BROKEN || »self.activationSequence == activationSequence«)»\n"),
-         I("a restart"))
+mutation("turn-without-time", "12", "TimerSlot.pendingCallbackTime", "an extra tick comes before those that were asked for earlier",
+         ("Slot/TimerSlot+Turn.swift", "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
 mutation("scratch-moved-short", "8", "PassList.move", "the last of what moves to a larger place is lost",
          ("Storage/PassScratch.swift", "update(from: base.unsafelyUnwrapped, count: count)", "update(from: base.unsafelyUnwrapped, count: BROKEN ? count - 1 : count)"),
          C("a_storm_of_calls_on_a_dispatch", CSUITE_SCALE="4"))
@@ -1166,16 +1165,8 @@ mutation("random-beyond", "3", "QueueControlBlock.randomPart", "never draws the 
 mutation("schedule-leeway-kept", "3", "Schedule.completed", "a leeway stays that is as long as the interval is now",
          ("Timer/Schedule.swift", "min(leeway, schedule.interval - 1)", "(BROKEN ? leeway : min(leeway, schedule.interval - 1))"),
          W("aShorterIntervalShortensLeewayAndJitter"))
-mutation("stop-of-another", "18", "StopRequest.isPending", "P11c: a stop of the queue before stops this one",
-         ("Values/StopRequest.swift", "-> Bool { pending.load(ordering: .sequentiallyConsistent) == id }",
-          "-> Bool {\n    let asked = pending.load(ordering: .sequentiallyConsistent)\n    return asked == id || BROKEN && asked != 0\n  }"),
-         I("ends run"))
-mutation("wake-up-kept", "1", "WakeUp.sleep", "a signal that was waited for wakes the next wait, too",
-         ("Platform/Locks.swift", "      signals = 0\n", "      signals = BROKEN ? signals : 0\n"),
-         W("WakeUpTests"))
-mutation("page-moved-mark", "2", "WheelPosition.tick", "a mark is part of the tick",
-         ("Wheel/WheelPage.swift", "load(ordering: .sequentiallyConsistent) & ~WheelPosition.mark", "load(ordering: .sequentiallyConsistent) & (BROKEN ? .max : ~WheelPosition.mark)"),
-         W("WheelTests"))
+mutation("stop-twice", "18", "StopRequest.make", "a second stop says that it was the first",
+         ("Values/StopRequest.swift", "    while «BROKEN || »current != id, isThere() {"), C("stop_ends_run_and_a_stop_before", "a_stop_that_comes_before_makes"))
 mutation("slot-flags-unasked", "1, 9", "TimerSlot.isNamed", "a timer with a side record is taken for a plain one",
          ("Slot/TimerSlot.swift", "    guard «BROKEN || »versionAndFlags & (flags.rawValue & ~highest) == 0 else"), M())
 
