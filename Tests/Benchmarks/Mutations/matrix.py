@@ -149,7 +149,7 @@ def main():
         mine = sorted((task for task in wanted if task[1] in layer["mutations"]), key=lambda task: task[0])
         if not mine or time.time() > end:
             continue
-        scratch = m.BUILD / f"scratch{number}"
+        scratch = m.BUILD / f"whole{number}"  # not mutations.py's, which has other mutations in its layers
         m.copy(scratch, layer["files"])
         suites = m.Suites(scratch, number)
         green = Green(suites)

@@ -79,14 +79,17 @@ import Testing
     _ = TimerRef.release(old)
     // Slots that other threads have kept since the control block was another queue's hold a few chunks.
     let most = core.control.chunkCount + 4
-    for _ in 0..<12 {
-      // Each slot that is free now has one version left; those that come later begin anew.
+    // Each slot that is free now has one version left; those that come later begin anew.
+    func age() {
       core.control.forEachSlot { slot in
         guard slot.word.isFree else { return }
         let writing = Writing(free: slot)
         writing.versionAndFlags = Handle.versionMask - 1
         writing.forget()
       }
+    }
+    for _ in 0..<12 {
+      age()
       for _ in 0..<2 * core.control.chunkCount * Slab.slotsPerChunk {
         let timer = try core.makeTimer()
         #expect(ids.insert(timer).inserted)
@@ -96,5 +99,10 @@ import Testing
     #expect(core.control.chunkCount <= most)
     // What a number that is no more in use names is looked up, and found to be nothing.
     #expect(TimerRef.release(old) == .invalidHandle && ids.allSatisfy { TimerRef($0)?.state == nil })
+    // Nor does it name the timers that are in the same memory now, whose versions are the same (P14d).
+    age()
+    let timers = try (0..<2 * Slab.slotsPerChunk).map { _ in try core.makeTimer() }
+    #expect(ids.isDisjoint(with: timers) && ids.allSatisfy { TimerRef($0)?.state == nil })
+    for timer in timers { #expect(TimerRef.release(timer) == .ok) }
   }
 }
