@@ -34,7 +34,7 @@ extension Scenario {
   }
 
   /// The queue's threads have come to rest before and behind the queries, as nothing else can go on.
-  private static let restful = Queue.Kind.allCases.map { kind in
+  private static let restful: [Scenario] = Queue.Kind.allCases.map { kind in
     Scenario("queries bring no pass, \(kind.rawValue)") { world in
       let queue = world.queue(kind)
       let timers = [world.timer(queue, after: second), world.timer(queue, after: second, every: second)]
