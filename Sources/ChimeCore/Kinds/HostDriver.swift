@@ -115,10 +115,17 @@ extension HostDriver {
   /// Whether nothing is left that `run` waits for: a function, a callback that is no tick of a timer in the background, or
   /// another timer that runs. In a pass.
   func hasNothingToWaitFor(_ core: QueueCore) -> Bool {
-    guard core.functions.isEmpty, control.inboxIsEmpty, !core.closing.hasBegun else { return false }
+    // Of an open batch the next turn answers, nearly always.
+    guard core.batch.isForBackground, core.functions.isEmpty, control.inboxIsEmpty, !core.closing.hasBegun else {
+      return false
+    }
+    if !core.batch.isOpen {
+      guard core.wheel.earliest() != nil, let slot = core.wheel.earliestSlot else { return true }
+      if !slot.isBackground { return false }
+    }
     if let slot = foreground, HostDriver.isWorthWatching(slot), Slab.owner(of: slot) == control { return false }
     foreground = timerInForeground
-    return foreground == nil && core.batch.isForBackground
+    return foreground == nil
   }
 
   /// Whether a timer that `run` waits for is running, or may be once its writer is done.

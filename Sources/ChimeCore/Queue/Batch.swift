@@ -28,8 +28,13 @@ struct Batch {
 
   /// Whether nothing waits but turns for ticks of timers in the background.
   var isForBackground: Bool {
-    pendingCallbacks.isEmpty && retired.isEmpty
-      && (next..<ready.count).allSatisfy { ready[$0].kind == .due && Slab.slot(ready[$0].slot).isBackground }
+    guard pendingCallbacks.isEmpty, retired.isEmpty else { return false }
+    var index = next
+    while index < ready.count {
+      guard ready[index].kind == .due, Slab.slot(ready[index].slot).isBackground else { return false }
+      index += 1
+    }
+    return true
   }
 
   func contains(_ slot: TimerSlot) -> Bool { (next..<ready.count).contains { ready[$0].slot == slot.index } }

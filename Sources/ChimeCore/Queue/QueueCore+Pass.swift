@@ -182,7 +182,7 @@ extension QueueCore {
         let before = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
         try deliver(&tick, slot, item.kind, at: now, isAlone: true, pass.frame)
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
-        if endsEarly, now > limit.end || isOver(limit) { break }
+        if endsEarly, batch.isOpen, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d.)
         batch.others.append(item.slot)

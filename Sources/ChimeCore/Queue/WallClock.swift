@@ -115,6 +115,7 @@ struct WallOffset: Equatable {
   /// The monotonic time at which the clock shows a time of day. Far is not never.
   func deadline(of time: Int64) -> Int64 { time == .max ? .max : min(time.saturatingSubtract(nanoseconds), .max - 1) }
   /// What the clock shows at a monotonic time.
+  @inline(never)
   func time(of deadline: Int64) -> Int64 {
     deadline == .max ? .max : min(deadline.saturatingAdd(nanoseconds), .max - 1)
   }
@@ -170,7 +171,9 @@ extension QueueControlBlock {
   }
 
   /// Before anybody knows the queue.
-  func beginWallClock() { wallOffset = WallOffset(nanoseconds: isWall ? WallClock.offset.low : 0) }
+  func beginWallClock() {
+    unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
+  }
 }
 
 extension TimerRef {
