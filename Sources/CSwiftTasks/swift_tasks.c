@@ -20,6 +20,8 @@ extern SWIFT_CALL chime_swift_executor swift_task_getMainExecutor(void) __attrib
 extern SWIFT_CALL size_t swift_task_getJobFlags(const void *job) __attribute__((weak));
 extern SWIFT_CALL uint64_t swift_task_getJobTaskId(const void *job) __attribute__((weak));
 extern SWIFT_CALL const void *swift_task_getCurrent(void) __attribute__((weak));
+extern SWIFT_CALL const void *swift_task_localValueGet(const void *key) __attribute__((weak));
+extern SWIFT_CALL chime_swift_executor swift_task_getCurrentExecutor(void) __attribute__((weak));
 
 /* MARK: the global executor's jobs */
 
@@ -135,6 +137,15 @@ uint64_t chime_swift_task_number(const void *job) {
 }
 
 const void *chime_swift_current_task(void) { return swift_task_getCurrent == NULL ? NULL : swift_task_getCurrent(); }
+
+const void *chime_swift_task_local(const void *task_local) {
+  return swift_task_localValueGet == NULL || chime_swift_current_task() == NULL ? NULL
+                                                                                : swift_task_localValueGet(task_local);
+}
+
+const void *chime_swift_current_executor(void) {
+  return swift_task_getCurrentExecutor == NULL ? NULL : swift_task_getCurrentExecutor().identity;
+}
 
 /* MARK: threads */
 

@@ -107,8 +107,8 @@ public class AnyTimerQueue: @unchecked Sendable {
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
-  /// - Throws: `wouldDeadlock` inside a callback of the queue, in a call of one of its asynchronous handlers, and, while
-  ///   such a call runs, on the actor that the queue's handlers belong to: the queue has ended, but the call did not wait.
+  /// - Throws: `wouldDeadlock` inside a callback of the queue, in a call of one of its asynchronous handlers, and on the
+  ///   actor of such a call that runs: the queue has ended, but the call did not wait.
   @available(
     *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
   )
@@ -119,8 +119,7 @@ public class AnyTimerQueue: @unchecked Sendable {
     let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))
     if status == .invalidHandle { return .ignored }
     let outcome = try status.outcome()
-    try TaskCalls.checkWait(for: calls, on: home)
-    return calls.waitForNone(until: end) ? outcome : .timedOut
+    return try calls.waitForNone(until: end) ? outcome : .timedOut
   }
 
   /// Ends the queue and waits until none of its callbacks runs or will run, and no call of an asynchronous handler. Blocks
@@ -143,7 +142,6 @@ public class AnyTimerQueue: @unchecked Sendable {
       let limit = max(0, timeout?.nanoseconds ?? .max)
       outcome = core.isOver ? .done : try await Blocking.run { core.waitForEnd(timeout: limit) }.outcome()
     }
-    try TaskCalls.checkWait(for: calls, on: nil)
     return try await calls.waitForNone(until: end) ? outcome : .timedOut
   }
 

@@ -73,7 +73,11 @@ extension TimerReference {
   // MARK: Looking
 
   /// The timer's state; `cancelled` once it was invalidated, its queue has ended, or its target is gone.
-  public var state: TimerState { hasLostTarget ? .cancelled : TimerRef(handle)?.state ?? .cancelled }
+  public var state: TimerState {
+    guard !hasLostTarget, let state = TimerRef(handle)?.state else { return .cancelled }
+    // The last tick has finished its timer, and its call is held back.
+    return state == .finished && watched?.calls?.isHeld == true ? .suspended : state
+  }
 
   /// When the next tick is due, on the queue's clock; `nil` if none is.
   public var nextDeadline: TimerInstant? {
@@ -201,17 +205,17 @@ extension TimerReference {
   // MARK: Holding back and ending
 
   /// Holds ticks back; ignored unless running, or an extra tick is to come, which it drops. Once it has returned, no tick
-  /// starts.
+  /// starts. A call of an asynchronous handler that waits for its actor is held back like its tick.
   ///
   /// - Returns: done; running while a handler runs, in any state; ignored.
   @discardableResult
-  public func suspend() -> ChimeTimer.Outcome { answer(.stops) { $0.suspend() } }
+  public func suspend() -> ChimeTimer.Outcome { answer(.suspends) { $0.suspend() } }
 
   /// Lets ticks through again; ignored unless suspended.
   ///
   /// - Returns: done or ignored.
   @discardableResult
-  public func resume() -> ChimeTimer.Outcome { answer { $0.resume() } }
+  public func resume() -> ChimeTimer.Outcome { answer(.resumes) { $0.resume() } }
 
   /// Requests one extra tick, outside the schedule, on the queue.
   ///
@@ -259,8 +263,8 @@ extension TimerReference {
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done, ignored or timedOut.
-  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller, and, while a call of an
-  ///   asynchronous handler runs, on the actor that the queue's handlers belong to; the timer is cancelled anyway.
+  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller, and on the actor of a call of an
+  ///   asynchronous handler that runs; the timer is cancelled anyway.
   @available(
     *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
   )
@@ -274,7 +278,7 @@ extension TimerReference {
     }
     let outcome = try cancelHandler { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
     guard let calls = watched?.calls, outcome == .running else { return outcome }
-    return try calls.waitForNone(until: end) ? .done : .timedOut
+    return try calls.calls.running.waitForNone(until: end) ? .done : .timedOut
   }
 
   /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Blocks no
@@ -295,10 +299,10 @@ extension TimerReference {
     var outcome = try cancelHandler { $0.cancelAndWait(timeout: 0) }
     if outcome == .timedOut, let timer = TimerRef(handle) {
       let status = try await Blocking.run { timer.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
-      outcome = try watched?.calls?.stop(status.outcome()) ?? status.outcome()
+      outcome = try watched?.calls?.stop(status.outcome(), generation) ?? status.outcome()
     }
     guard let calls = watched?.calls, outcome == .running else { return outcome }
-    return try await calls.waitForNone(until: end) ? .done : .timedOut
+    return try await calls.calls.running.waitForNone(until: end) ? .done : .timedOut
   }
 
   /// What `cancelAndWait` does first: for an asynchronous handler the queue's part. Drops what waits even where it throws.
@@ -306,7 +310,7 @@ extension TimerReference {
     do {
       return try perform(.stops, operation)
     } catch {
-      _ = watched?.calls?.stop(.ignored)
+      _ = watched?.calls?.stop(.ignored, generation)
       throw error
     }
   }
@@ -328,21 +332,43 @@ extension TimerReference {
     /// What was due before does not start any more: `stops` by the end of the ticks, even of a timer at rest; `moves` by
     /// another generation; `restarts` likewise, and another tick comes.
     case stops, moves, restarts
+    /// What was due before is held back, and comes after all.
+    case suspends, resumes
   }
 
   package func perform(
     _ effect: Effect = .none, _ operation: (TimerRef) -> Status
   ) throws(ChimeError) -> ChimeTimer.Outcome {
     var outcome = ChimeTimer.Outcome.ignored
+    let isLate = watched?.calls != nil || watched?.buffer != nil
+    var isAccepted = false
     if !hasLostTarget, let timer = TimerRef(handle) {
-      let status = effect == .stops && watched?.calls != nil ? timer.stopCalls(operation) : operation(timer)
+      let before = isLate ? timer.generation : nil
+      let stopsCalls = watched?.calls != nil && (effect == .stops || effect == .suspends)
+      let status = stopsCalls ? timer.stopCalls(operation) : operation(timer)
       if status != .invalidHandle, status != .targetGone { outcome = try status.outcome() }
+      isAccepted = isLate && timer.generation != before
     }
-    guard effect != .none, let calls = watched?.calls else { return outcome }
-    let hasStarted = outcome != .ignored && (effect == .fires || effect == .restarts)
-    if effect != .fires { outcome = calls.stop(outcome) }
-    if hasStarted, let generation = TimerRef(handle)?.generation { calls.noteStart(generation) }
+    if effect == .none || !isLate { return outcome }
+    let generation = TimerRef(handle)?.generation
+    watched?.buffer?.change(effect, generation, isAccepted: isAccepted, isDue: effect == .resumes && isDue)
+    guard let calls = watched?.calls else { return outcome }
+    switch (effect, generation) {
+    case (.suspends, let generation?): outcome = calls.suspend(outcome, generation, isAccepted: isAccepted)
+    case (.resumes, let generation?): outcome = calls.resume(outcome, generation, isDue: isDue)
+    case (.resumes, nil), (.none, _): break
+    case (.fires, _), (.restarts, _), (.stops, _), (.moves, _), (.suspends, nil):
+      let hasStarted = outcome != .ignored && (effect == .fires || effect == .restarts)
+      if effect != .fires { outcome = calls.stop(outcome, generation) }
+      if hasStarted, let generation { calls.noteStart(generation) }
+    }
     return outcome
+  }
+
+  /// Whether a tick is about to come.
+  private var isDue: Bool {
+    guard let timer = TimerRef(handle)?.snapshot, timer.state == .running else { return false }
+    return timer.nextDeadline <= QueueCore.now(timer.queue) ?? .min
   }
 }
 

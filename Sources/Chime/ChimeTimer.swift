@@ -42,13 +42,17 @@ public class TimerReference: @unchecked Sendable {
 
     /// The calls of an asynchronous handler.
     let calls: TaskCalls?
+    /// Where ticks wait for readers.
+    let buffer: TickBuffer?
 
     init(
-      targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil, calls: TaskCalls? = nil
+      targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil, calls: TaskCalls? = nil,
+      buffer: TickBuffer? = nil
     ) {
       self.targetHasGone = targetHasGone
       self.onEnd = onEnd
       self.calls = calls
+      self.buffer = buffer
     }
   }
 

@@ -1,11 +1,11 @@
 import ChimeCore
 import Dispatch
 
-/// Counts calls of asynchronous handlers that have begun and not ended, of one timer or of all timers of a queue, and lets
-/// others wait until there is none. Any thread.
+/// The calls of asynchronous handlers that have begun and not ended, of one handler or of all of a queue's timers. Lets others
+/// wait until there is none. Any thread.
 package final class RunningCalls: Sendable {
   private struct State {
-    var count = 0
+    var calls: [ObjectIdentifier: HandlerCalls] = [:]
     /// Called once, when there is none.
     var waiting: [Int: @Sendable () -> Void] = [:]
     var number = 0
@@ -14,14 +14,17 @@ package final class RunningCalls: Sendable {
   private let state = Locked(State())
 
   /// Whether there is one.
-  var isAny: Bool { state.withLock { $0.count > 0 } }
+  var isAny: Bool { state.withLock { !$0.calls.isEmpty } }
 
-  func begin() { state.withLock { $0.count += 1 } }
+  /// The handlers whose calls run.
+  var all: [HandlerCalls] { state.withLock { Array($0.calls.values) } }
 
-  func end() {
+  func begin(_ call: HandlerCalls) { state.withLock { $0.calls[ObjectIdentifier(call)] = call } }
+
+  func end(_ call: HandlerCalls) {
     let over: [Int: @Sendable () -> Void] = state.withLock { state in
-      state.count -= 1
-      if state.count > 0 { return [:] }
+      state.calls[ObjectIdentifier(call)] = nil
+      if !state.calls.isEmpty { return [:] }
       defer { state.waiting = [:] }
       return state.waiting
     }
@@ -31,7 +34,7 @@ package final class RunningCalls: Sendable {
   /// Has `body` called when there is none. Gives what `forget` takes; `nil` if there is none now, and nothing is called.
   private func whenNone(_ body: @escaping @Sendable () -> Void) -> Int? {
     state.withLock { state in
-      if state.count == 0 { return nil }
+      if state.calls.isEmpty { return nil }
       state.number += 1
       state.waiting[state.number] = body
       return state.number
@@ -41,7 +44,11 @@ package final class RunningCalls: Sendable {
   private func forget(_ number: Int) { state.withLock { $0.waiting[number] = nil } }
 
   /// Waits until there is none. False if the time is over before.
-  func waitForNone(until end: ContinuousClock.Instant?) -> Bool {
+  ///
+  /// - Throws: `wouldDeadlock` if one waits for the caller, or for the actor that the caller is on.
+  func waitForNone(until end: ContinuousClock.Instant?) throws(ChimeError) -> Bool {
+    let wait = try HandlerCalls.beginWait(for: all, holdsThread: true)
+    defer { wait.end() }
     let over = DispatchSemaphore(value: 0)
     guard let number = whenNone({ over.signal() }) else { return true }
     defer { forget(number) }
@@ -49,8 +56,12 @@ package final class RunningCalls: Sendable {
     return over.wait(timeout: left.map { .now() + .nanoseconds(Int(max(0, $0))) } ?? .distantFuture) == .success
   }
 
-  /// Likewise, and gives way to cancellation.
+  /// Waits likewise, and gives way to cancellation.
+  ///
+  /// - Throws: `CancellationError`; `wouldDeadlock` if one waits for the caller.
   nonisolated(nonsending) func waitForNone(until end: ContinuousClock.Instant?) async throws -> Bool {
+    let wait = try HandlerCalls.beginWait(for: all)
+    defer { wait.end() }
     let over = FirstEnd<Bool>()
     guard let number = whenNone({ over.end(.success(true)) }) else { return true }
     let alarm = end.map { end in

@@ -12,7 +12,7 @@ extension ChimeTimer {
     /// How many due times since the previous tick got no tick of their own; `UInt64.max` for that many or more.
     public package(set) var missed: UInt64
     /// Changes with every accepted activate, restart, reschedule, suspend and cancel of the timer.
-    package let generation: UInt64
+    package internal(set) var generation: UInt64
     /// `scheduled`, in nanoseconds.
     package let due: Int64
     /// `actual`, in nanoseconds.

@@ -3,7 +3,8 @@ import ChimeCore
 /// The ticks of a timer as an asynchronous sequence, which ends with its timer: after the last tick of a limit, when the
 /// timer is cancelled, or when its queue ends.
 ///
-/// For a slow reader it keeps one tick, the newest, whose `missed` includes those that the reader has not seen. Iterate
+/// For a slow reader it keeps one tick, the newest, whose `missed` includes those that the reader has not seen. It goes when
+/// the timer is restarted, rescheduled or cancelled, and waits while that is suspended. Iterate
 /// it once; a second iteration shares the ticks with the first. A reader whose task is cancelled gets `nil`, and the others
 /// go on. The timer stops when the last reference to the sequence and its iterators goes. A sequence that has ended stays
 /// so, even if its timer is started again.
@@ -50,7 +51,7 @@ extension AnyTimerQueue {
       if tick.timer.state == .finished { buffer.end() }
     }
     // A cancel handler waits for the queue's next pass; whoever cancels the sequence's own timer need not.
-    let end = TimerReference.Watched(onEnd: { buffer.end() })
+    let end = TimerReference.Watched(onEnd: { buffer.end() }, buffer: buffer)
     let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, watched: end)
     try timer.restart(schedule)
     return Ticks(source: TickSource(timer, buffer))
@@ -82,17 +83,40 @@ private final class TickSource: Sendable {
 }
 
 /// At most one tick, or the readers that wait for one.
-private final class TickBuffer: Sendable {
+package final class TickBuffer: Sendable {
   private struct State {
-    var tick: ChimeTimer.Tick?
+    var due = DueTick()
     var waiting: [(reader: Int, continuation: CheckedContinuation<ChimeTimer.Tick?, Never>)] = []
     /// Readers whose task was cancelled before they waited.
     var cancelled: Set<Int> = []
     var readers = 0
     var hasEnded = false
+
+    /// The first reader, and the tick for it, if both are there.
+    mutating func takeReady() -> Ready? {
+      guard !waiting.isEmpty, let tick = due.take() else { return nil }
+      return (waiting.removeFirst().continuation, tick)
+    }
   }
 
+  private typealias Ready = (continuation: CheckedContinuation<ChimeTimer.Tick?, Never>, tick: ChimeTimer.Tick)
+
   private let state = Locked(State())
+
+  /// After a change of the timer, to that generation: what was due before is called off, or held back, or let go of.
+  func change(_ effect: TimerReference.Effect, _ generation: UInt64?, isAccepted: Bool, isDue: Bool) {
+    let ready: Ready? = state.withLock { state in
+      switch (effect, generation) {
+      case (.suspends, let generation?) where isAccepted: _ = state.due.suspend(generation, isAccepted: true)
+      case (.resumes, let generation?): _ = state.due.resume(generation, isDue: isDue)
+      case (.stops, _) where isAccepted, (.moves, _) where isAccepted, (.restarts, _) where isAccepted:
+        _ = state.due.drop(generation)
+      default: break
+      }
+      return state.takeReady()
+    }
+    ready?.continuation.resume(returning: ready?.tick)
+  }
 
   /// Ends the buffer when it is released.
   final class End: Sendable {
@@ -102,13 +126,12 @@ private final class TickBuffer: Sendable {
   }
 
   func put(_ tick: ChimeTimer.Tick) {
-    let waiting: CheckedContinuation<ChimeTimer.Tick?, Never>? = state.withLock { state in
+    let ready: Ready? = state.withLock { state in
       if state.hasEnded { return nil }
-      if !state.waiting.isEmpty { return state.waiting.removeFirst().continuation }
-      state.tick = state.tick.map { tick.after($0) } ?? tick
-      return nil
+      _ = state.due.put(tick)
+      return state.takeReady()
     }
-    waiting?.resume(returning: tick)
+    ready?.continuation.resume(returning: ready?.tick)
   }
 
   /// Gives a number for one call of `next`.
@@ -122,10 +145,7 @@ private final class TickBuffer: Sendable {
   func take(_ continuation: CheckedContinuation<ChimeTimer.Tick?, Never>, for reader: Int) {
     let (tick, isReady): (ChimeTimer.Tick?, Bool) = state.withLock { state in
       if state.cancelled.contains(reader) { return (nil, true) }
-      if let tick = state.tick {
-        state.tick = nil
-        return (tick, true)
-      }
+      if let tick = state.due.take() { return (tick, true) }
       if !state.hasEnded { state.waiting.append((reader, continuation)) }
       return (nil, state.hasEnded)
     }

@@ -23,10 +23,11 @@ extension AnyTimerQueue {
     handler: @escaping @isolated(any) @Sendable (ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
     let calls = TaskCalls(on: self)
+    let starter = TaskCalls.Starter(calls) {
+      Task { await calls.run(on: handler.isolation) { tick in await handler(tick) } }
+    }
     return try ChimeTimer.start(on: self, schedule, label: label, calls: calls) { tick in
-      if calls.put(tick) {
-        Task { await calls.run(on: handler.isolation) { tick in await handler(tick) } }
-      }
+      if calls.put(tick) { starter.start() }
     }
   }
 
@@ -46,14 +47,15 @@ extension AnyTimerQueue {
   ) throws(ChimeError) -> ChimeTimer {
     let target = try WeakTarget(target)
     let calls = TaskCalls(on: self) { target.object == nil }
-    return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { _, tick in
-      if calls.put(tick) {
-        Task {
-          await calls.run(on: handler.isolation) { tick in
-            if let object = target.object { await handler(object, tick) }
-          }
+    let starter = TaskCalls.Starter(calls) {
+      Task {
+        await calls.run(on: handler.isolation) { tick in
+          if let object = target.object { await handler(object, tick) }
         }
       }
+    }
+    return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { _, tick in
+      if calls.put(tick) { starter.start() }
     }
   }
 
@@ -76,6 +78,12 @@ extension AnyTimerQueue {
     let target = try WeakTarget(actor)
     let calls = TaskCalls(on: self) { target.object == nil }
     let isHome = isExecutor(of: actor)
+    let starter = TaskCalls.Starter(calls) {
+      Task {
+        guard let actor = target.object else { return calls.giveUp() }
+        await calls.run(on: actor) { tick in await handler(actor, tick) }
+      }
+    }
     return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { actor, tick in
       guard calls.put(tick) else { return }
       if isHome, #available(macOS 26, iOS 26, *) {
@@ -83,10 +91,7 @@ extension AnyTimerQueue {
           Task.immediate { await calls.run(on: actor) { tick in await handler(actor, tick) } }
         }
       } else {
-        Task { [weak actor] in
-          guard let actor else { return calls.giveUp() }
-          await calls.run(on: actor) { tick in await handler(actor, tick) }
-        }
+        starter.start()
       }
     }
   }

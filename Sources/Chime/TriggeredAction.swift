@@ -75,6 +75,7 @@ private final class WindowTimer: Sendable {
     case open
   }
 
+  /// From a trigger until the action has returned: the only place that knows whether the action is pending.
   fileprivate struct State {
     var phase = Phase.closed
     /// Whether the action runs at the window's end.
@@ -83,8 +84,32 @@ private final class WindowTimer: Sendable {
     var (latest, first): (Int64, Int64) = (0, 0)
     /// When the timer has to tick; what ticks earlier was called off.
     var wanted = Int64.max
-    /// Who waits for the next call of the action.
-    var flushes: [FirstEnd<Void>] = []
+
+    /// Whether the timer has ticked for a call that has not begun: one that waits for its actor, or for the call before.
+    var isDue = false
+    /// Whether there is a task that will begin what is due.
+    var hasTask = false
+    var isRunning = false
+    /// How many calls have begun.
+    var begun = 0
+    /// Whether triggers have gone with the queue.
+    var hasLost = false
+    /// Who waits, and for the end of which call.
+    var flushes: [(call: Int, end: FirstEnd<Void>)] = []
+
+    /// Whether a call is to begin.
+    var isAwaited: Bool { phase == .leading || isWanted || isDue }
+
+    /// No call begins any more for what was triggered so far. Gives who has no call to wait for; the others wait on.
+    mutating func callOff() -> [FirstEnd<Void>] {
+      (phase, isWanted, wanted, isDue) = (.closed, false, .max, false)
+      if isRunning {
+        for index in flushes.indices { flushes[index].call = min(flushes[index].call, begun) }
+        return []
+      }
+      defer { flushes = [] }
+      return flushes.map(\.end)
+    }
   }
 
   /// The part that the handler keeps.
@@ -92,29 +117,103 @@ private final class WindowTimer: Sendable {
     fileprivate let state = Locked(State())
     /// Whether windows are measured on the monotonic clock, because the queue's may be stepped.
     let isSteady: Bool
+    /// The calls of an asynchronous action.
+    let calls: HandlerCalls?
 
-    init(on queue: AnyTimerQueue) {
+    init(on queue: AnyTimerQueue, calls: HandlerCalls? = nil) {
       isSteady = queue.timeline == .wall && QueueCore.find(queue.id)?.control.isVirtual == false
+      self.calls = calls
     }
 
-    /// Runs the action, for those who wait for it.
-    func callAction(_ action: () -> Void) {
-      let flushes = takeFlushes()
+    // MARK: Calls
+
+    /// Begins what is due, if the queue has not ended.
+    fileprivate func begin(_ timer: TimerReference) -> Bool {
+      let isAlive = timer.generation != nil
+      return state.withLock { state in
+        guard state.isDue, isAlive else {
+          state.hasTask = false
+          return false
+        }
+        (state.isDue, state.isRunning) = (false, true)
+        state.begun += 1
+        return true
+      }
+    }
+
+    fileprivate func end() {
+      let over = state.withLock { state in
+        state.isRunning = false
+        defer { state.flushes.removeAll { $0.call <= state.begun } }
+        return state.flushes.filter { $0.call <= state.begun }
+      }
+      for flush in over { flush.end.end(.success(())) }
+    }
+
+    /// In the queue's tick: calls the action.
+    fileprivate func call(_ timer: TimerReference, _ action: () -> Void) {
+      guard begin(timer) else { return }
       action()
-      for flush in flushes { flush.end(.success(())) }
+      end()
     }
 
-    nonisolated(nonsending) func callAction(_ action: nonisolated(nonsending) () async -> Void) async {
-      let flushes = takeFlushes()
-      await action()
-      for flush in flushes { flush.end(.success(())) }
+    /// In a task: calls the action as often as it is due.
+    fileprivate func call(
+      _ timer: TimerReference, on actor: isolated (any Actor)?, _ action: nonisolated(nonsending) () async -> Void
+    ) async {
+      guard let calls else { return }
+      while calls.begin(on: actor, { begin in self.begin(timer) ? begin() : nil }) != nil {
+        await calls.call(on: actor, action)
+        end()
+        calls.end()
+      }
     }
 
-    func takeFlushes() -> [FirstEnd<Void>] {
+    /// Whether a task has to come for what is due.
+    fileprivate func takesTask() -> Bool {
       state.withLock { state in
+        if !state.isDue || state.hasTask { return false }
+        state.hasTask = true
+        return true
+      }
+    }
+
+    // MARK: Ends
+
+    /// Forgets what was triggered.
+    func callOff() {
+      for flush in state.withLock({ $0.callOff() }) { flush.end(.success(())) }
+    }
+
+    /// The task cannot call the action any more.
+    func giveUp() {
+      state.withLock { $0.hasTask = false }
+      callOff()
+    }
+
+    /// The timer cannot be started: the next trigger tries again.
+    fileprivate func fail(_ error: ChimeError) {
+      let flushes = state.withLock { state in
+        if state.phase == .leading { state.isWanted = true }
+        state.phase = .closed
         defer { state.flushes = [] }
         return state.flushes
       }
+      for flush in flushes { flush.end.end(.failure(error)) }
+    }
+
+    /// The queue has ended: what is to begin is lost.
+    func lose() {
+      let lost: [FirstEnd<Void>] = state.withLock { state in
+        if !state.isAwaited { return [] }
+        state.hasLost = true
+        let begun = state.begun
+        defer { state.flushes.removeAll { $0.call > begun } }
+        let lost = state.flushes.filter { $0.call > begun }.map(\.end)
+        (state.phase, state.isWanted, state.wanted, state.isDue) = (.closed, false, .max, false)
+        return lost
+      }
+      for flush in lost { flush.end(.failure(ChimeError.shutDown)) }
     }
   }
 
@@ -122,35 +221,32 @@ private final class WindowTimer: Sendable {
   private final class End: Sendable {
     let shared: Shared
     init(_ shared: Shared) { self.shared = shared }
-    deinit { for flush in shared.takeFlushes() { flush.end(.failure(ChimeError.shutDown)) } }
+    deinit { shared.lose() }
   }
 
   private let shared: Shared
   private let queue: AnyTimerQueue
   private let timer: ChimeTimer
   private let window: Window
-  /// The calls of an asynchronous action.
-  private let calls: TaskCalls?
 
+  /// - Parameter act: in a tick, when the action is due.
   init(
-    _ timing: TriggeredAction.Timing, on queue: AnyTimerQueue, _ shared: Shared, calls: TaskCalls? = nil,
-    _ action: sending @escaping (_ tick: ChimeTimer.Tick, _ stops: Int) -> Void
+    _ timing: TriggeredAction.Timing, on queue: AnyTimerQueue, _ shared: Shared,
+    _ act: sending @escaping (_ timer: TimerReference) -> Void
   ) throws(ChimeError) {
     let window = try Window(timing)
-    (self.queue, self.shared, self.window, self.calls) = (queue, shared, window, calls)
+    (self.queue, self.shared, self.window) = (queue, shared, window)
     let end = End(shared)
     timer = try queue.makeIdle { tick in
-      let shared = end.shared
-      // Before the look at the state: `cancel` changes that first.
-      let stops = calls?.stops ?? 0
+      let (shared, timer) = (end.shared, tick.timer)
       let now = shared.isSteady ? Clock.monotonic.now : tick.start
-      let (runs, next) = shared.state.withLock { $0.tick(now, window) }
-      if let next { WindowTimer.arm(tick.timer, shared, next) }
-      if runs { action(tick, stops) }
+      let (isDue, next) = shared.state.withLock { $0.tick(now, window) }
+      if let next { WindowTimer.arm(timer, shared, next) }
+      if isDue { act(timer) }
     }
   }
 
-  deinit { _ = calls?.stop(.ignored) }
+  deinit { shared.callOff() }
 
   private var now: Int64 { shared.isSteady ? Clock.monotonic.now : queue.now.nanoseconds }
 
@@ -162,47 +258,44 @@ private final class WindowTimer: Sendable {
   /// Forgets what was triggered.
   func cancel() {
     timer.cancel()
-    let flushes = shared.state.withLock { state in
-      defer { state = State() }
-      return state.flushes
-    }
-    _ = calls?.stop(.ignored)
-    // The second time what others have asked for meanwhile, which is called off, too.
-    for flush in flushes + shared.takeFlushes() { flush.end(.success(())) }
+    shared.callOff()
   }
 
-  var isPending: Bool { shared.state.withLock { $0.phase == .leading || $0.isWanted } }
+  var isPending: Bool {
+    let isAlive = timer.generation != nil
+    return shared.state.withLock { $0.isRunning || $0.isAwaited && isAlive }
+  }
 
   nonisolated(nonsending) func flush() async throws {
-    let caller = try calls?.beginWait()
-    defer { caller?.endWait() }
-    let now = now
-    let flush = FirstEnd<Void>()
-    let isPending = shared.state.withLock { state in
-      guard state.phase == .leading || state.isWanted else { return false }
-      state.wanted = min(state.wanted, now)
-      state.flushes.append(flush)
-      return true
+    let wait = try HandlerCalls.beginWait(for: shared.calls.map { [$0] } ?? [])
+    defer { wait.end() }
+    let (now, flush) = (now, FirstEnd<Void>())
+    let (isPending, arms, hasLost) = shared.state.withLock { state in
+      guard state.isAwaited || state.isRunning else { return (false, false, state.hasLost) }
+      let arms = state.isAwaited && !state.isDue
+      if arms { state.wanted = min(state.wanted, now) }
+      state.flushes.append((state.isAwaited ? state.begun + 1 : state.begun, flush))
+      return (true, arms, false)
     }
-    if isPending {
-      WindowTimer.arm(timer, shared, now)
-      if timer.generation == nil { throw ChimeError.shutDown }
-      try await flush.wait()
-    }
-    _ = try await calls?.running.waitForNone(until: nil)
+    if hasLost { throw ChimeError.shutDown }
+    if !isPending { return }
+    if arms { WindowTimer.arm(timer, shared, now) }
+    if timer.generation == nil { shared.lose() }
+    try await flush.wait()
   }
 
   /// Outside the lock, since the core may release what others hold; until the timer stands where the last call wants it.
   private static func arm(_ timer: TimerReference, _ shared: Shared, _ first: Int64) {
     var next = first
     while true {
-      // What can fail is memory: then the next trigger tries again.
       let schedule =
         shared.isSteady
         ? Schedule(first: max(0, next.saturatingSubtract(Clock.monotonic.now)))
         : Schedule(first: next, firstIsDeadline: true)
-      guard let outcome = try? timer.restart(schedule), outcome != .ignored else {
-        return shared.state.withLock { $0.phase = .closed }
+      do {
+        if try timer.restart(schedule) == .ignored { return shared.lose() }
+      } catch {
+        return shared.fail(error)
       }
       let wanted = shared.state.withLock { $0.wanted }
       if wanted == next || wanted == .max { return }
@@ -232,27 +325,26 @@ extension WindowTimer.State {
     return wanted
   }
 
-  /// Gives whether the action runs now, and when the timer has to tick next.
-  fileprivate mutating func tick(_ now: Int64, _ window: WindowTimer.Window) -> (runs: Bool, next: Int64?) {
+  /// Notes what is due. Gives whether the action is, and when the timer has to tick next.
+  fileprivate mutating func tick(_ now: Int64, _ window: WindowTimer.Window) -> (isDue: Bool, next: Int64?) {
     // Called off, or early by what two readings of the monotonic clock differ.
     guard now >= wanted else { return (false, wanted == .max ? nil : wanted) }
     switch phase {
-    case .closed:
-      return (false, nil)
     case .leading:
       phase = .open
       wanted = window.extends ? window.end(max(latest, now), now) : now.saturatingAdd(window.interval)
+      isDue = true
       return (true, wanted)
     case .open where isWanted && !window.extends:
       // A throttled action begins a window of its own.
       isWanted = false
       wanted = now.saturatingAdd(window.interval)
+      isDue = true
       return (true, wanted)
-    case .open:
-      let (runs, waiting) = (isWanted, flushes)
-      self = Self()
-      flushes = waiting
-      return (runs, nil)
+    case .closed, .open:
+      if isWanted { isDue = true }
+      defer { (phase, isWanted, wanted) = (.closed, false, .max) }
+      return (isWanted, nil)
     }
   }
 }
@@ -278,7 +370,7 @@ public final class TriggeredAction: Sendable {
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ timing: Timing, on queue: TimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
     let shared = WindowTimer.Shared(on: queue)
-    window = try WindowTimer(timing, on: queue, shared) { _, _ in shared.callAction(action) }
+    window = try WindowTimer(timing, on: queue, shared) { timer in shared.call(timer, action) }
   }
 
   /// An action on the main actor.
@@ -290,8 +382,8 @@ public final class TriggeredAction: Sendable {
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ timing: Timing, on queue: MainTimerQueue, action: @escaping @MainActor () -> Void) throws(ChimeError) {
     let shared = WindowTimer.Shared(on: queue)
-    window = try WindowTimer(timing, on: queue, shared) { _, _ in
-      MainActor.assumeIsolated { shared.callAction { action() } }
+    window = try WindowTimer(timing, on: queue, shared) { timer in
+      MainActor.assumeIsolated { shared.call(timer) { action() } }
     }
   }
 
@@ -339,11 +431,9 @@ public final class TriggeredAction: Sendable {
   public init(
     _ timing: Timing, on queue: AnyTimerQueue, task action: @escaping @isolated(any) @Sendable () async -> Void
   ) throws(ChimeError) {
-    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared(on: queue))
-    window = try WindowTimer(timing, on: queue, shared, calls: calls) { tick, stops in
-      if calls.put(tick, unlessAfter: stops) {
-        Task { await calls.run(on: action.isolation) { _ in await shared.callAction { await action() } } }
-      }
+    let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
+    window = try WindowTimer(timing, on: queue, shared) { timer in
+      if shared.takesTask() { Task { await shared.call(timer, on: action.isolation) { await action() } } }
     }
   }
 
@@ -360,15 +450,12 @@ public final class TriggeredAction: Sendable {
     _ timing: Timing, on queue: AnyTimerQueue, actor: Isolation,
     action: @escaping @Sendable (isolated Isolation) async -> Void
   ) throws(ChimeError) {
-    let (calls, shared) = (TaskCalls(on: queue, checksGeneration: false), WindowTimer.Shared(on: queue))
-    window = try WindowTimer(timing, on: queue, shared, calls: calls) { [weak actor] tick, stops in
-      guard calls.put(tick, unlessAfter: stops) else { return }
+    let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
+    window = try WindowTimer(timing, on: queue, shared) { [weak actor] timer in
+      guard shared.takesTask() else { return }
       Task { [weak actor] in
-        guard let actor else {
-          calls.giveUp()
-          return shared.callAction {}  // nobody waits for it any more
-        }
-        await calls.run(on: actor) { _ in await shared.callAction { await action(actor) } }
+        guard let actor else { return shared.giveUp() }
+        await shared.call(timer, on: actor) { await action(actor) }
       }
     }
   }
@@ -380,13 +467,13 @@ public final class TriggeredAction: Sendable {
   public func cancel() { window.cancel() }
 
   /// Has the action run now, on the queue, if it is about to run now or later, and waits until it has returned, also if it
-  /// was running before: for a clean end, before `shutdown`. On a virtual queue it runs in the next `advance`. `withTimeout`
-  /// limits the wait.
+  /// was running before: for a clean end, before `shutdown`. What is triggered meanwhile is not waited for. On a virtual queue
+  /// the action runs in the next `advance`. `withTimeout` limits the wait.
   ///
-  /// - Throws: `shutDown` if the queue has ended; `wouldDeadlock` inside an asynchronous action that it would wait for;
-  ///   `CancellationError`.
+  /// - Throws: `shutDown` if the queue has ended before the action could run; `wouldDeadlock` inside an asynchronous action
+  ///   that it would wait for; `CancellationError`.
   public nonisolated(nonsending) func flush() async throws { try await window.flush() }
 
-  /// Whether the action is about to run, now or later.
+  /// Whether the action is about to run, now or later, or runs: from a trigger until the action has returned.
   public var isPending: Bool { window.isPending }
 }

@@ -61,6 +61,15 @@ uint64_t chime_swift_task_number(const void *job);
 /* The task that this thread runs, whose first part is a job; NULL for none. */
 const void *chime_swift_current_task(void);
 
+/*
+ * Where the calling task keeps the value of a task-local, which is named by the address of its TaskLocal; NULL if it has none.
+ * A child task has it at the same place as its parent; a task that is nobody's child has a copy.
+ */
+const void *chime_swift_task_local(const void *task_local);
+
+/* The serial executor whose job this thread runs, the identity of an actor's; NULL for none, or when it cannot be asked. */
+const void *chime_swift_current_executor(void);
+
 /* A number that belongs to this thread, at first 0. The second function answers the one that it replaces. */
 uint64_t chime_swift_thread_number(void);
 uint64_t chime_swift_set_thread_number(uint64_t number);

@@ -203,6 +203,50 @@ import Testing
     #expect(log.all.last == "ended" && last.state == .cancelled)
   }
 
+  /// A child task of a call is in it. A task of its own is not, and waits for its end.
+  @Test func aChildOfACallThatWouldWaitForItIsTold() async throws {
+    @Sendable func isTold(_ timer: TimerReference) async -> Bool {
+      do { return try await timer.cancelAndWait() == .timedOut } catch { return error as? ChimeError == .wouldDeadlock }
+    }
+    let (log, own) = (log, Log<Task<Bool, Never>>())
+    let timer = try queue.scheduleTask(.once(after: .seconds(1))) { tick in
+      async let child = isTold(tick.timer)
+      let inGroup = await withTaskGroup(of: Bool.self) { group in
+        group.addTask { await isTold(tick.timer) }
+        return await group.next()
+      }
+      own.add(Task { await isTold(tick.timer) })
+      log.add("\(await child), \(inGroup == true)")
+    }
+    try await queue.advance(by: .seconds(1))
+    #expect(log.all == ["true, true"] && timer.state == .finished)
+    #expect(await own.all.first?.value == false)
+  }
+
+  /// What waits for the caller's actor is known from the call, on whatever queue: nobody waits for his own thread.
+  @Test(arguments: [false, true]) func aThreadThatHoldsTheActorOfACallIsTold(_ shutsDown: Bool) async throws {
+    actor Keeper {
+      var timer: ChimeTimer?
+      func start(on queue: TimerQueue, _ gate: Gate) throws {
+        timer = try queue.scheduleTask(.once(after: .zero), actor: self) { _, _ in await gate.pass() }
+      }
+      func stop(_ queue: TimerQueue, _ shutsDown: Bool) throws {
+        if shutsDown {
+          try queue.shutdown(timeout: .seconds(60))
+        } else {
+          try timer?.cancelAndWait(timeout: .seconds(60))
+        }
+      }
+    }
+    let (queue, keeper, gate) = (try TimerQueue(), Keeper(), Gate())
+    try await keeper.start(on: queue, gate)
+    await gate.hasBegun()
+    await #expect(throws: ChimeError.wouldDeadlock) { try await keeper.stop(queue, shutsDown) }
+    gate.open.yield()
+    try await queue.shutdown()
+    #expect(await soon { gate.ended.value == 1 })
+  }
+
   @Test func aTimerThatItsOwnCallReplacesLetsTheCallEnd() async throws {
     actor Saver {
       var timer: ChimeTimer?

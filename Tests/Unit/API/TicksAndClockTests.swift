@@ -37,6 +37,32 @@ import Testing
     #expect(second?.sequence == 5 && second?.missed == 0)
   }
 
+  /// Three ticks that nobody has read, of the generation before.
+  @Test func aTickThatWasCalledOffIsNotRead() async throws {
+    for way in 0..<4 {
+      let ticks = try queue.ticks(.every(.seconds(1)))
+      var iterator = ticks.makeAsyncIterator()
+      try await queue.advance(by: .seconds(3))
+      switch way {
+      case 0: try ticks.timer.restart(.every(.seconds(1)))
+      case 1: try ticks.timer.reschedule(every: .seconds(1))
+      case 2: ticks.timer.suspend()
+      default: ticks.timer.cancel()
+      }
+      if way == 2 {
+        let reader = Task { await iterator.next() }
+        try await queue.advance(by: .milliseconds(100))
+        ticks.timer.resume()
+        let tick = await reader.value
+        #expect(tick?.sequence == 3 && tick?.missed == 2 && tick?.isCurrent == true)
+      } else {
+        try await queue.advance(by: .seconds(1))
+        let tick = await iterator.next()
+        #expect(way == 3 ? tick == nil : tick?.missed == 0 && tick?.isCurrent == true)
+      }
+    }
+  }
+
   @Test func cancellingTheTaskEndsItsReadingAndTheLastReferenceTheTimer() async throws {
     let seen = Counter()
     var ticks: Ticks? = try queue.ticks(.every(.seconds(1)))
