@@ -1,5 +1,9 @@
 import ChimeCore
 
+#if DEBUG
+  internal import Foundation
+#endif
+
 /// A timer on a `TimerQueue`. Calls may be made in any order and from any thread, inside the handler too. A call that
 /// means nothing in the timer's state, or to a timer that has ended, is ignored and says so.
 ///
@@ -18,9 +22,17 @@ public final class ChimeTimer: TimerReference, @unchecked Sendable {
   ) {
     self.queue = queue
     super.init(handle, timeline, watched: watched)
+    #if DEBUG
+      DroppedTimers.made(handle)
+    #endif
   }
 
-  deinit { _ = TimerRef.releaseWithContext(handle) }
+  deinit {
+    #if DEBUG
+      DroppedTimers.dropped(handle)
+    #endif
+    _ = TimerRef.releaseWithContext(handle)
+  }
 }
 
 /// A timer that somebody else holds: all of its calls, and no hold on it. It equals the `ChimeTimer` that was made, and
@@ -62,3 +74,31 @@ public class TimerReference: @unchecked Sendable {
     self.watched = watched
   }
 }
+
+#if DEBUG
+  /// Says once that a timer never ticks which nobody has stored: `_ = try queue.schedule(…)`. What replaces a timer, or drops it
+  /// later, is no mistake.
+  private enum DroppedTimers {
+    private struct Last {
+      var handle: UInt64 = 0
+      var made: Int64 = 0
+      var isTold = false
+    }
+
+    private static let last = Locked(Last())
+
+    static func made(_ handle: UInt64) {
+      let now = Clock.monotonic.now
+      last.withLock { ($0.handle, $0.made) = (handle, now) }
+    }
+
+    static func dropped(_ handle: UInt64) {
+      let isLast = last.withLock { !$0.isTold && $0.handle == handle && Clock.monotonic.now - $0.made < 1_000_000 }
+      guard isLast, let timer = TimerRef(handle)?.snapshot, timer.state == .running, timer.sequence == 0 else { return }
+      last.withLock { $0.isTold = true }
+      FileHandle.standardError.write(
+        Data(
+          "Chime: a timer was dropped before its first tick, and never ticks: store it, or use perform(after:)\n".utf8))
+    }
+  }
+#endif
