@@ -2,7 +2,7 @@
  * seeing.c - the trace of what timers do; and what a process says of its memory.
  * (Statistics: queries.c; texts: explain.c.)
  */
-#include "harness.h"
+#include "weak.h"
 
 /* What is in the file, headers/trace.py reads. */
 TEST(a_trace_file_that_cannot_be_had_is_refused) {
@@ -14,7 +14,7 @@ TEST(a_trace_file_that_cannot_be_had_is_refused) {
 /* Other tests may run at the same time, and their threads report, too, perhaps beyond the end of this one. */
 static __thread int is_traced;
 
-static void set_trace_here(csuite *t, chime_handler trace, probe *p) {
+static void set_trace_here(csuite *t, chime_handler trace, void *p) {
   is_traced = trace != NULL;
   EXPECT_OK(chime_set_trace(trace, p));
 }
@@ -109,6 +109,28 @@ VIRTUAL_TEST(the_trace_of_a_reset_may_use_the_value) {
   set_trace_here(t, NULL, NULL);
   EXPECT_EQ(v->number, 1);
   EXPECT_OK(chime_expiring_release(v->id));
+}
+
+static void look_at_the_weak_timer(const chime_tick *tick, void *context) {
+  weak *w = context;
+  csuite *t = w->t;
+  if (!is_traced) return;
+  if (tick->kind == CHIME_TRACE_RELEASED) return;
+  csuite_log(t, "%s", chime_tick_kind_name(tick->kind) + strlen("CHIME_TRACE_"));
+  EXPECT(is_valid(t, w->timer));
+  EXPECT_OK(chime_weak_timer_set_tolerance(w->timer, 1));
+}
+
+/* Neither do calls on weak timers. */
+OWN_THREAD_TEST(the_trace_of_a_weak_timer_may_use_it) {
+  weak *w = weak_new(t);
+  weak_make(w, LOOSE, CHIME_HOUR, 1);
+  set_trace_here(t, look_at_the_weak_timer, w);
+  EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, NULL));
+  EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, CHIME_FOREVER));
+  set_trace_here(t, NULL, NULL);
+  EXPECT_LOG("CREATED ACTIVATED RESCHEDULED");
+  EXPECT_OK(chime_weak_timer_release(w->timer));
 }
 
 /* What the trace asks for from within a report. */

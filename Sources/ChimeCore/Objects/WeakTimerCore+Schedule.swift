@@ -8,7 +8,7 @@ extension WeakTimerCore {
     guard isValid else { return .ignored }
     if mode.isEmpty { return Status.invalidArgument.because("mode is empty") }
     if loop.hasEnded { return loop.hasEndedStatus }
-    var old: UInt64 = 0
+    var (old, made): (UInt64, UInt64) = (0, 0)
     let status: Status = state.withLock { state in
       guard state.action != nil else { return .ignored }
       if let other = state.loop, other !== loop {
@@ -27,13 +27,16 @@ extension WeakTimerCore {
       state.modes = modes
       state.timer = timer
       state.companion = companion
+      made = timer
       return .ok
     }
+    // A fork in it is seen by whoever calls this.
+    if let timer = TimerRef(made) { try? Trace.noteCreated(timer) }
     if old != 0 { _ = TimerRef.release(old) }
     return status
   }
 
-  /// Makes the core's timer.
+  /// Makes the core's timer, which the caller reports: the lock is held.
   private func start(
     on loop: any WeakTimerLoop, _ modes: LoopModes, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
   ) -> Status {
@@ -48,7 +51,7 @@ extension WeakTimerCore {
     while status == .invalidHandle, !loop.hasEnded {
       do throws(Status) {
         let queue = try loop.weakTimerQueue(in: modes)
-        status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
+        status = Trace.unreported { unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer) }
         if status.isFailure, queue.isNew { loop.dropWeakTimerQueue(queue.id) }
       } catch {
         unsafe context.release()
@@ -71,11 +74,14 @@ extension WeakTimerCore {
       return timer == 0 ? first : TimerRef(timer)?.nextDeadline ?? .max
     }
     set {
-      state.withLock { state in
+      let rescheduled: TimerRef? = state.withLock { state in
         state.first = newValue
         state.delayed = nil
-        _ = TimerRef(state.timer)?.reschedule(schedule(from: newValue, state.tolerance))
+        guard let timer = TimerRef(state.timer) else { return nil }
+        let status = Trace.unreported { timer.reschedule(schedule(from: newValue, state.tolerance)) }
+        return status == .ok || status == .running ? timer : nil
       }
+      if let rescheduled { try? Trace.note(.rescheduled, rescheduled) }
     }
   }
 

@@ -90,6 +90,15 @@ package enum Trace: ProcessState {
     if activated { try report(.activated, timer) }
   }
 
+  /// Does what must be done while a lock is held: no trace function is called meanwhile, since that may call anything.
+  /// The caller reports it afterwards.
+  static func unreported<R>(_ body: () -> R) -> R {
+    guard let thread = ThreadState.obtain(), !thread.isTracing else { return body() }
+    thread.isTracing = true
+    defer { thread.isTracing = false }
+    return body()
+  }
+
   /// A callback is about to be called.
   static func noteCall(_ tick: CoreTick) throws(Forked) { if isOn { try report(tick) } }
 
