@@ -319,7 +319,7 @@ static void try_all(world *w) {
 }
 
 /* With queues of each kind, where a call makes one; then with a timer in other states, and options that have a handler alone. */
-OWN_THREAD_TEST(each_function_refuses_each_senseless_value) {
+OWN_THREAD_TEST_ALONE(each_function_refuses_each_senseless_value) {
   static const chime_queue_kind kinds[] = {CHIME_QUEUE_VIRTUAL,    CHIME_QUEUE_HOST,    CHIME_QUEUE_SERIAL,
                                            CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE, CHIME_QUEUE_DISPATCH};
   world *w = world_new(t);
@@ -486,7 +486,7 @@ static void try_queue(world *w, const place *p, void *where) {
   expect_same_picture(w, p->name);
 }
 
-OWN_THREAD_TEST(each_function_tells_which_queues_it_is_not_for) {
+OWN_THREAD_TEST_ALONE(each_function_tells_which_queues_it_is_not_for) {
   static const int places[] = {VIRTUAL, HOST, RECORDS, PRECISE, SERIAL, CONCURRENT, DISPATCH};
   world *w = world_new(t);
   for (int i = 0; i < (csuite_has_dispatch() ? 7 : 6); i++) {

@@ -69,7 +69,7 @@ static void expect_nothing(world *w, nothing n) {
 }
 
 /* An id is 3 bits of kind, 24 of life, 26 of index: it is below 2^53. */
-OWN_THREAD_TEST(numbers_that_are_no_ids_name_nothing) {
+OWN_THREAD_TEST_ALONE(numbers_that_are_no_ids_name_nothing) {
   world *w = world_new(t);
   for (int kind = 0; kind < KINDS; kind++) {
     uint64_t alive = w->alive[kind];
@@ -96,7 +96,7 @@ static void change_bits(world *w, int kind) {
 }
 
 /* Of timers in several forms: the flags of what a timer has lie beside its version, and no bit of an id passes for one. */
-OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
+OWN_THREAD_TEST_ALONE(an_id_with_a_high_bit_changed_names_nothing) {
   world *w = world_new(t);
   const uint64_t repeating = w->alive[TIMER];
   const chime_schedule schedules[] = {SCHEDULE(.first_ns = CHIME_HOUR),
@@ -113,7 +113,7 @@ OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
   world_end(w);
 }
 
-OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
+OWN_THREAD_TEST_ALONE(ids_of_one_kind_are_refused_by_the_functions_of_another) {
   world *w = world_new(t);
   for (int kind = 0; kind < KINDS; kind++) {
     for (int other = 0; other < KINDS; other++) {
@@ -123,7 +123,7 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
   world_end(w);
 }
 
-OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
+OWN_THREAD_TEST_ALONE(ids_of_what_was_released_name_nothing) {
   static const where places[] = {VIRTUAL, HOST, SERIAL};
   world *gone = world_new(t), *w;
   world_end(gone);
@@ -148,7 +148,7 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
 
 /* Queues follow each other in the same place: each one's id says for ever that it has ended, and the next one's that it
    has not been given out. Of a timer that is known until its place is used again, and never said of another. */
-OWN_THREAD_TEST(what_has_ended_with_its_queue_is_known_until_its_place_is_used_again) {
+OWN_THREAD_TEST_ALONE(what_has_ended_with_its_queue_is_known_until_its_place_is_used_again) {
   enum { QUEUES = 300, TIMERS = 40 };
   const uint64_t version = UINT64_C(1) << 26, place = version - 1;
   uint64_t *queues = csuite_memory(t, QUEUES * sizeof *queues), last = 0;
@@ -200,7 +200,7 @@ static chime_status begin(int kind, chime_queue_t queue, int *ended, uint64_t *i
 /* tokio's remove_after_compact, remove_after_compact_poll: a key that was removed stays stale, through as many lives of
    its place as a generation of 16 bits would count, and no call with it reaches who lives there: its owner would see
    another answer, or another state. So do targets and values. */
-OWN_THREAD_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
+OWN_THREAD_TEST_ALONE(a_released_timers_id_never_names_the_one_that_took_its_place) {
   enum { STALE = 64, PLACE = (1 << 26) - 1 };
   static chime_status (*const releases[])(uint64_t id) = {
       [TIMER] = chime_timer_release, [TARGET] = chime_target_release, [VALUE] = chime_expiring_release};
