@@ -25,6 +25,55 @@ int64_t take_duration(bytes *input) {
   return edges[code - 224];
 }
 
+int64_t take_deadline(bytes *input, int *is_relative) {
+  uint8_t code = input->left > 0 ? *input->next : 0;
+  *is_relative = code < 192;
+  if (!*is_relative) return take_duration(input);
+  return (int64_t)take_byte(input) - 96;
+}
+
+/* One defect that must be refused; some of the numbers leave the schedule valid. */
+static void spoil(chime_schedule *s, uint8_t how) {
+  switch (how % 8) {
+    case 0: s->size = (uint32_t)sizeof *s - 1 - how / 8; break;
+    case 1: s->flags |= (uint32_t)2 << how / 16; break;
+    case 2: s->missed_policy = (how / 8) - 4; break;
+    case 3: s->resume_policy = (how / 8) - 4; break;
+    case 4:
+      if ((how & 8) == 0) s->leeway_ns = s->interval_ns;
+      else s->jitter_ns = s->interval_ns < INT64_MAX ? s->interval_ns + 1 : -1;
+      break;
+    case 5: s->interval_ns = -s->interval_ns; break;
+    case 6: s->leeway_ns = -1; break;
+    default: s->first_ns = -s->first_ns; break;
+  }
+}
+
+chime_schedule take_any_schedule(bytes *input, int *first_is_relative) {
+  chime_schedule s = CHIME_SCHEDULE_INIT;
+  uint8_t form = take_byte(input);
+  *first_is_relative = 0;
+  if ((form & 1) != 0) {
+    s.flags = CHIME_SCHEDULE_DEADLINE;
+    s.first_ns = take_deadline(input, first_is_relative);
+  } else {
+    s.first_ns = take_duration(input);
+  }
+  if ((form & 2) != 0) s.interval_ns = take_duration(input);
+  if ((form & 4) != 0) s.missed_policy = CHIME_MISSED_DELAY;
+  if ((form & 8) != 0) s.resume_policy = CHIME_RESUME_REMAINING;
+  if ((form & 16) != 0) s.leeway_ns = take_duration(input);
+  if ((form & 32) != 0) {
+    uint8_t limit = take_byte(input);
+    s.tick_limit = limit < 240 ? limit % 8 : UINT64_MAX - (limit - 240);
+  }
+  if ((form & 192) == 64 && s.interval_ns > 0) {
+    s.jitter_ns = (int64_t)((uint64_t)take_duration(input) % ((uint64_t)s.interval_ns + 1));
+  }
+  if ((form & 192) == 192) spoil(&s, take_byte(input));
+  return s;
+}
+
 void trace(const char *format, ...) {
   static int is_asked_for = -1;
   va_list arguments;

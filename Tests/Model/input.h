@@ -24,6 +24,10 @@ typedef struct bytes {
 uint8_t take_byte(bytes *input);
 /** Mostly small; powers of two, the edges of what fits somewhere, and extremes now and then. */
 int64_t take_duration(bytes *input);
+/** A point in time; is_relative: it counts from the queue's now. */
+int64_t take_deadline(bytes *input, int *is_relative);
+/** One in four is spoiled. With CHIME_SCHEDULE_DEADLINE its first_ns may count from the queue's now. */
+chime_schedule take_any_schedule(bytes *input, int *first_is_relative);
 
 /** Prints, when tracing is asked for. */
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
