@@ -86,7 +86,7 @@ let package = Package(
       swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",
-      exclude: ["Makefile", "Swift", "standalone"], cSettings: [.headerSearchPath("../../include")]),
+      exclude: ["Fuzz", "Makefile", "Swift", "standalone"], cSettings: [.headerSearchPath("../../include")]),
     .testTarget(
       name: "ChimeModelTests", dependencies: ["CChime", "CModel", "Chime", "ChimeCore", "ChimeC"],
       path: "Tests/Model/Swift"),

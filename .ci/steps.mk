@@ -22,7 +22,7 @@ LANDING := \
   lib-windows windows-csuite windows-look \
   lib-arm64 arm64-csuite arm64-faults \
   lib-macos-no-dispatch macos-csuite macos-look macos-types \
-  lib-address csuite-address \
+  lib-address csuite-address fuzz \
   lib-without-dispatch csuite-without-dispatch \
   examples leaks memcheck refused storms headers csuite misuse counts \
   installed hardened abi abi-notices docs documentation documented \
@@ -30,7 +30,7 @@ LANDING := \
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
-  swift-address virtual-time swift-package service soak spin \
+  fuzz-new swift-address virtual-time swift-package service soak spin \
   lib-riscv64 riscv64-csuite riscv64-faults riscv64-examples arm64-examples \
   lib-musl musl-csuite musl-static-csuite musl-faults musl-examples \
   lib-arm64-musl arm64-musl-csuite arm64-musl-shared-csuite arm64-musl-faults \
@@ -93,7 +93,9 @@ refused: hosts csuite ; $(STEP) "allocations refused at random: the C suite's st
 storms: lib-checked
 	$(STEP) "storms, a second each, and load, checked library" make -C Tests/Threads/Storms quick QUICK=1 BUILD=build/checked LIB=$(checked)
 soak: refused ; $(STEP) "soak: six kinds of queue at once" \
-  make -C Tests/Threads/Storms run SECONDS=360 ARGS=all_kinds_of_queue_at_once_leave_nothing_behind LIB=$(lib)
+  make -C Tests/Threads/Storms soak LIB=$(lib)
+fuzz: ; $(STEP) "sequences of calls, inputs that were kept, address sanitizer" make -C Tests/Model/Fuzz corpus
+fuzz-new: fuzz ; $(STEP) "sequences of calls, five minutes of new ones" make -C Tests/Model/Fuzz run SECONDS=300
 litmus: ; $(STEP) "protocols: memory orders" make -C Tests/Threads/Spin litmus
 spin: ; $(STEP) "protocols: models explored completely" make -C Tests/Threads/Spin run
 interleavings: ; $(STEP) "protocols: interleavings of the real code" make -C Tests/Threads/Interleavings run
@@ -113,14 +115,15 @@ docs: ; $(STEP) "manual pages and HTML of the headers, without a warning" make -
 
 # ---- Swift, and other languages ------------------------------------------------------------------------------------------
 
-swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) .ci/watched.sh 1500 swift test
+swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) CHIME_ROUNDS=$(if $(WHOLE),10000,300) \
+  COUNT=$(if $(WHOLE),10000,300) .ci/watched.sh 1500 swift test
 # Sanitizers make everything 5 to 20 times slower: fewer rounds of the C suite, fewer steps of the random model.
-swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=100 CHIME_STEPS=$(if $(WHOLE),5000,1000) \
+swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=100 CHIME_STEPS=$(if $(WHOLE),5000,1000) COUNT=20 CHIME_ROUNDS=50 \
   .ci/watched.sh 1500 swift test --scratch-path .build-tsan --sanitize=thread
 # Without LeakSanitizer, which is no judge here: it does not look for pointers in memory from mmap, where Chime keeps
 # its timers and the table of its queues, so all that lives there only is a leak to it; and it reports what XCTest
 # itself leaves behind, 368 bytes, before the first test runs. memcheck does look there, and judges leaks.
-swift-address: ; $(STEP) "tests, address sanitizer" env ASAN_OPTIONS=detect_leaks=0 CSUITE_SCALE=200 CHIME_STEPS=5000 \
+swift-address: ; $(STEP) "tests, address sanitizer" env ASAN_OPTIONS=detect_leaks=0 CSUITE_SCALE=200 CHIME_STEPS=5000 COUNT=20 CHIME_ROUNDS=50 \
   .ci/watched.sh 1500 swift test --scratch-path .build-asan --sanitize=address
 documentation: swift ; $(STEP) "documentation" .ci/documentation.sh
 documented: swift ; $(STEP) "doc comments of the Swift interface" python3 .ci/documented.py

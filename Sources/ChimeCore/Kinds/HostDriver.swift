@@ -95,7 +95,7 @@ extension HostDriver {
     }
     isIdle = false
     isWatching = false
-    while core.functions.isEmpty, !core.records.endIsWanted, core.batch.isForBackground, control.inboxIsEmpty {
+    while !core.hasWorkNow || control.hasHadBackground && core.hasWorkForBackgroundOnly, control.inboxIsEmpty {
       guard let next = core.wheel.earliest(), next != .max, let earliest = core.wheel.earliestSlot,
         let slot = earliest.isBackground ? timerInForeground : earliest
       else {

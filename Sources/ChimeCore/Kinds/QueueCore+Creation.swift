@@ -92,6 +92,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
+    hasHadBackground = false
     beginWallClock()
     unsafe storage.pointee.stopRequest.reset()
     unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)

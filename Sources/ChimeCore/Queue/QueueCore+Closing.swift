@@ -160,6 +160,9 @@ extension QueueCore {
     batch.wantsSlice || records.endIsWanted || !functions.isEmpty
   }
 
+  /// Whether all of that is ticks of timers in the background.
+  var hasWorkForBackgroundOnly: Bool { functions.isEmpty && !records.endIsWanted && batch.isForBackground }
+
   /// What a pass does that is made for their sake.
   func disposeNow(_ pass: borrowing Pass) throws(Forked) {
     takeInbox(pass)

@@ -61,7 +61,9 @@ extension QueueCore {
   func isOver(_ limit: Limit) -> Bool {
     limit.end != .max
       ? driver.shouldYield
-      : limit.isOfRun && (control.stopIsPending(id) || limit.endsWhenIdle && driver.hasNothingToWaitFor(self))
+      : limit.isOfRun
+        && (control.stopIsPending(id)
+          || limit.endsWhenIdle && control.hasHadBackground && driver.hasNothingToWaitFor(self))
   }
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.

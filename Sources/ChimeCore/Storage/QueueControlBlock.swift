@@ -25,6 +25,9 @@ import Synchronization
   /// stores this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent:
   /// store buffering (P13b).
   let stepIsPending = Atomic<Bool>(false)
+  /// Whether the queue has had a timer in the background. A hint, stored before that timer's word: without one `run` need not
+  /// ask before each callback whether it still waits for something.
+  let hasHadBackground = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
@@ -145,6 +148,10 @@ struct SlotStore {
   var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   var isLimited: Bool { unsafe storage.pointee.isLimited }
 
+  var hasHadBackground: Bool {
+    get { unsafe storage.pointee.hasHadBackground.load(ordering: .relaxed) }
+    nonmutating set { unsafe storage.pointee.hasHadBackground.store(newValue, ordering: .relaxed) }
+  }
   @inline(__always)
   var traits: QueueTraits {
     get { unsafe QueueTraits(rawValue: storage.pointee.traits.load(ordering: .relaxed)) }

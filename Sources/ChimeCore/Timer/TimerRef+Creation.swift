@@ -242,6 +242,7 @@ extension TimerRef {
     }
     sideRecord.targetID = options.target
     sideRecord.isBackground = options.flags.contains(.background)
+    if sideRecord.isBackground { writing.control.hasHadBackground = true }
     unsafe sideRecord.label = unsafe label
     sideRecord.writerFields.finalizer = options.finalizer
     sideRecord.writerFields.registrationHandler = options.registrationHandler

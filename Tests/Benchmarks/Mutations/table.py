@@ -1112,7 +1112,7 @@ mutation("records-longer-dirty", "17", "RecordBuffer.append", "what a longer rec
          (RECORDS, "    if «!BROKEN, »stride > size {"),
          C("records_beyond_the_capacity"))
 mutation("trace-traces-itself", "9", "Trace.report", "what the trace does is traced",
-         ("Queue/Trace.swift", "    «if !BROKEN { »thread.isTracing = true« }»\n"),
+         ("Queue/Trace.swift", "    «if !BROKEN { »thread.isTracing = true« }»\n    target.file?.put(record)\n"),
          C("the_trace_tells_of_each_transition"))
 mutation("trace-activated-first", "2", "Trace.noteCreated", "a timer that was made and started is told of as started, then as made",
          ("Queue/Trace.swift", "    try report(.created, timer)\n", "    if BROKEN { try report(.activated, timer) }\n    try report(.created, timer)\n    if BROKEN { return }\n"),
