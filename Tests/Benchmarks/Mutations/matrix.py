@@ -194,8 +194,18 @@ def write():
         lines.append(f"| {row.name} | " + " | ".join("" if k is None else "●" if k["seen"] else "·" for k in kept.values()) + " |")
         for suite, k in kept.items():
             seen[suite].add(k["seen"] if k else "")
-    lines += ["", f"{count} of {len(table.ALL)} mutations were tried.", "", "## Tests that no mutation names", "",
-              "Neither in table.py nor as the first red above. Names without the ending for the kind of queue.", ""]
+    lines += ["", f"{count} of {len(table.ALL)} mutations were tried."]
+    # Before all were, the list of tests that see none would be of those that nobody has asked yet.
+    if count == len(table.ALL):
+        lines += free_tests(seen)
+    PAGE.write_text("\n".join(lines).rstrip() + "\n")
+    print(f"{PAGE.name}: {count} of {len(table.ALL)} mutations")
+
+
+def free_tests(seen):
+    """By suite, the tests that no mutation names."""
+    lines = ["", "## Tests that no mutation names", "",
+             "Neither in table.py nor as the first red above. Names without the ending for the kind of queue.", ""]
     for suite, (what, pattern) in SUITES.items():
         log = KEPT / f"green-{suite}.log"
         if pattern is None or not log.exists():
@@ -205,5 +215,4 @@ def write():
         free = [test for test in tests if test not in seen[suite] and not any(name.fullmatch(test) for name in known)]
         bases = list(dict.fromkeys(re.sub("_on_(a|the)_.*", "", test) for test in free)) if suite == "csuite" else free
         lines += [f"**{what}**, {len(free)} of {len(tests)}: " + (", ".join(f"`{test}`" for test in bases) or "none") + ".", ""]
-    PAGE.write_text("\n".join(lines).rstrip() + "\n")
-    print(f"{PAGE.name}: {count} of {len(table.ALL)} mutations")
+    return lines
