@@ -287,7 +287,8 @@ TEST(what_is_far_is_not_never) {
       int64_t next = 0;
       probe *p = probe_start(t, queue, NULL, AT(far));
       if (!is_virtual) EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_TIMED_OUT);
-      EXPECT_EQ(next_deadline(t, queue) < far, 0);
+      /* By the wall clock as it is looked at then, which on some systems is nanoseconds off. */
+      if (clock != CHIME_CLOCK_WALL) EXPECT_EQ(next_deadline(t, queue) < far, 0);
       EXPECT(next_deadline(t, queue) < CHIME_FOREVER);
       if (!is_virtual) EXPECT_OK(chime_queue_poll_timeout(queue, &timeout));
       if (!is_virtual) EXPECT_EQ(timeout, INT32_MAX);

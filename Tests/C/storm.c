@@ -211,7 +211,10 @@ TESTS_ON(a_storm_of_calls) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   storm_release_all(s);
   balance(s);
-  EXPECT(has_seen_all_kinds_of_callback(s));
+  EXPECT(load(&s->ticks) > 0);
+  EXPECT(load(&s->named_calls) > 0);
+  EXPECT(load(&s->expiries) > 0);
+  EXPECT(load(&s->acquired) > 0);
 }
 TEST_ON(a_storm_of_calls, a_virtual_queue, VIRTUAL)
 TEST_ON(a_storm_of_calls, a_serial_queue, SERIAL)

@@ -603,13 +603,13 @@ static void time_timer(bytes *input) {
   uint64_t queue = s != NULL ? atomic_load(&s->id) : 0;
   void *schedule = how % 8 < 3 && how < 200 ? sized_schedule(input, queue) : NULL;
   switch (how % 8) {
-    case 0: CALL_OF(t, O | I | H | A | G | M, NULL, chime_timer_activate(t.id, schedule)); break;
+    case 0: CALL_OF(t, O | R | I | H | A | G | M, NULL, chime_timer_activate(t.id, schedule)); break;
     case 1: CALL_OF(t, O | R | H | A | G | M, NULL, chime_timer_restart(t.id, schedule)); break;
     case 2: CALL_OF(t, O | R | H | A | M, NULL, chime_timer_reschedule(t.id, schedule)); break;
     case 3: CALL_OF(t, O | R | H | A | G | M, NULL, chime_timer_restart_after(t.id, take_duration(input))); break;
     case 4: CALL_OF(t, O | R | H | A | G | M, NULL, chime_timer_restart_until(t.id, deadline_on(input, queue))); break;
-    case 5: CALL_OF(t, O | I | H | A, NULL, chime_timer_postpone(t.id, take_duration(input))); break;
-    case 6: CALL_OF(t, O | I | H | A | M, NULL, chime_timer_postpone_until(t.id, deadline_on(input, queue))); break;
+    case 5: CALL_OF(t, O | R | I | H | A, NULL, chime_timer_postpone(t.id, take_duration(input))); break;
+    case 6: CALL_OF(t, O | R | I | H | A | M, NULL, chime_timer_postpone_until(t.id, deadline_on(input, queue))); break;
     default: CALL_OF(t, O | I | T | D | H | A, NULL, chime_timer_cancel_and_wait(t.id, take_timeout(input))); break;
   }
   free(schedule);

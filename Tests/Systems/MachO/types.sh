@@ -44,7 +44,7 @@ check() {
   set -- $(find "$sources/$name" -name '*.swift')
   swiftc -frontend -emit-sil -o /dev/null -emit-module-path "$dir/$name.swiftmodule" -module-name "$name" "$@" \
     -Onone -target $target -swift-version 6 -package-name chime -strict-memory-safety -suppress-warnings \
-    -disable-objc-interop -disable-implicit-string-processing-module-import -parse-as-library \
+    -plugin-path "$resources/host/plugins" -disable-objc-interop -disable-implicit-string-processing-module-import -parse-as-library \
     -I "$dir" -I $sources/CPlatform/include -I $sources/CSwiftTasks/include -I $include -module-cache-path "$dir/cache" \
     -resource-dir "$dir/resources" -Xcc -isystem -Xcc "$resources/clang/include" -Xcc -isystem -Xcc "$headers"
   checked="$checked${checked:+, }$name ($# files)"
