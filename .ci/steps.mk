@@ -1,6 +1,7 @@
 # The steps of .ci/run, what each needs, and which of them each run takes. make is the scheduler: a step begins when what it
-# needs is done and one of the places is free, in the order of the lists below, longest chains first. Why a step is in which
-# run: Tests/README.md. Steps that would build in one directory depend on a third that builds there.
+# needs is done and one of the places is free, in the order of the lists below: long chains first, and what depends on a step a
+# few places behind it, since make looks at a target again only when it has been through the list. Why a step is in which run:
+# Tests/README.md. Steps that would build in one directory depend on a third that builds there.
 
 SHELL := /bin/bash
 STEP := @.ci/step
@@ -16,16 +17,10 @@ ROUNDS := CSUITE_SCALE=$(if $(WHOLE),1,10)
 OTHERS := riscv64 musl ios
 
 LANDING := \
-  swift-thread swift interleavings \
-  lib-checked faults hosts model csuite-checked \
-  lib swift-counts clients readme mutations \
-  lib-windows windows-csuite windows-look \
-  lib-arm64 arm64-csuite arm64-faults \
-  lib-macos-no-dispatch macos-csuite macos-look macos-types \
-  lib-address csuite-address fuzz \
-  lib-without-dispatch csuite-without-dispatch \
-  examples leaks memcheck refused storms headers csuite misuse counts \
-  installed hardened abi abi-notices docs documentation documented \
+  lib-checked swift-thread swift interleavings lib swift-counts faults lib-windows lib-arm64 csuite-checked clients readme \
+  lib-macos-no-dispatch model windows-csuite hosts fuzz examples csuite macos-types arm64-csuite lib-address macos-look \
+  macos-csuite leaks headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms \
+  csuite-without-dispatch windows-look misuse counts docs installed hardened abi abi-notices documentation documented \
   formatted protocols orders floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
 
 MORE := \
@@ -117,7 +112,7 @@ swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) CHIME_ROUNDS=
   COUNT=$(if $(WHOLE),10000,300) .ci/watched.sh 1500 swift test
 # Sanitizers make everything 5 to 20 times slower: fewer rounds of the C suite, fewer steps of the random models, and no
 # tests of virtual time, whose advance waits a second at most for an actor that other tests keep busy.
-swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=100 CHIME_STEPS=$(if $(WHOLE),5000,1000) CHIME_ROUNDS=50 \
+swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=200 CHIME_STEPS=$(if $(WHOLE),5000,1000) CHIME_ROUNDS=50 \
   .ci/watched.sh 1500 swift test --scratch-path .build-tsan --sanitize=thread --skip ChimeVirtualTimeTests
 # Without LeakSanitizer, which is no judge here: it does not look for pointers in memory from mmap, where Chime keeps
 # its timers and the table of its queues, so all that lives there only is a leak to it; and it reports what XCTest
