@@ -19,13 +19,13 @@ OTHERS := riscv64 musl ios
 LANDING := \
   lib-checked swift-thread swift interleavings lib swift-counts faults lib-windows lib-arm64 csuite-checked clients readme \
   lib-macos-no-dispatch model windows-csuite hosts fuzz examples csuite macos-types arm64-csuite lib-address macos-look \
-  macos-csuite leaks headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms \
+  macos-csuite headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms \
   csuite-without-dispatch windows-look misuse counts docs installed hardened abi abi-notices documentation documented \
   formatted protocols orders floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
-  fuzz-new swift-address virtual-time swift-package service soak spin \
+  fuzz-new swift-address virtual-time swift-package service soak spin leaks \
   lib-riscv64 riscv64-csuite riscv64-faults riscv64-examples arm64-examples \
   lib-musl musl-csuite musl-static-csuite musl-faults musl-examples \
   lib-arm64-musl arm64-musl-csuite arm64-musl-shared-csuite arm64-musl-faults \
