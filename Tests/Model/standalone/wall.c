@@ -276,10 +276,10 @@ static void on_tick(const chime_tick *tick, void *context) {
     if (first == NULL || u->due < first->due || (u->due == first->due && u->turn < first->turn)) first = u;
   }
   if (first != t) differ("timer %d ticks, and timer %d was to", t->number, first != NULL ? first->number : -1);
+  const int64_t turn = t->turn;
   for (timer *u = w.timers; u < w.timers + TIMERS; u += 1) {
-    if (u->due < t->due || (u->due == t->due && u->turn <= t->turn)) u->turn = 0;
+    if (u->due < t->due || (u->due == t->due && u->turn <= turn)) u->turn = 0;
   }
-  t->turn = 0;
   w.ticks += 1;
   model_tick(t, tick);
   w.depth += 1;
