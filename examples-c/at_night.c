@@ -42,7 +42,7 @@ static void write_dump(chime_queue_t queue) {
 
 static void *answer(void *unused) {
   chime_queue_t queues[64];
-  uint64_t count, i;
+  size_t count, i;
   int signal_number;
   while (sigwait(&asked, &signal_number) == 0 && signal_number == SIGUSR1) {
     CHECK(chime_queue_list(queues, 64, &count));

@@ -48,7 +48,7 @@ int main(void) {
 
   CHECK(chime_run_loop_main(&main_loop));
   CHECK(chime_run_loop_create("background", &background));
-  CHECK(chime_run_loop_queue_create(background, NULL, NULL, &queue));
+  CHECK(chime_queue_create_on_run_loop(background, NULL, NULL, &queue));
   CHECK(chime_target_create(session, close_session, &target));
   CHECK(chime_weak_timer_create(CHIME_MILLISECOND, 1, target, poll_session, NULL, NULL, &poll));
   CHECK(chime_weak_timer_add(poll, background, NULL));

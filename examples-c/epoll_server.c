@@ -1,7 +1,7 @@
 /*
  * A server with one thread, an epoll loop and three kinds of timers: it closes a connection that is idle for a second,
  * sends each a heartbeat every 100 ms, and tries to reach another server again and again, after 20, 40, 80 and then every
- * 100 ms. The queue is bound to the thread (CHIME_QUEUE_BOUND), so that calls on timers need no locked operations.
+ * 100 ms. The queue is bound to the thread (CHIME_QUEUE_FLAG_BOUND), so that calls on timers need no locked operations.
  *
  * The queue's descriptor is one more in epoll, so the server sleeps until something is due. The queue is processed after
  * the other events of a turn: handlers free connections, and an event of one that is gone must not be met behind them.
@@ -131,7 +131,7 @@ int main(void) {
   pthread_t thread;
   other_listener = bound_socket(&other_server);
   loop = epoll_create1(EPOLL_CLOEXEC);
-  options.flags = CHIME_QUEUE_BOUND;
+  options.flags = CHIME_QUEUE_FLAG_BOUND;
   CHECK(chime_queue_create(CHIME_QUEUE_HOST, &options, &timers));
   CHECK(chime_queue_fd(timers, &descriptor));
   watch(descriptor, &timers);

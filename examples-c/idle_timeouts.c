@@ -64,7 +64,7 @@ static void on_request(int client, int minute) {
     chime_status status = chime_timer_postpone_until(session->timer, minute * CHIME_MINUTE + IDLE_TIMEOUT);
     CHECK(status);
     session->requests++;
-    if (status != CHIME_IGNORED) return;
+    if (!(status & CHIME_IGNORED)) return;
     printf("%3d min  %s: too late, begins anew\n", minute, session->client);
     CHECK(chime_timer_release(session->timer)); /* and with it the session */
   }

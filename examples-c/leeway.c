@@ -36,7 +36,7 @@ static void run(void) {
   chime_queue_stats before = CHIME_QUEUE_STATS_INIT, after = CHIME_QUEUE_STATS_INIT;
   int index;
 
-  queue_options.flags = CHIME_QUEUE_HONOUR_LEEWAY; /* other queues always do; a virtual one is exact otherwise */
+  queue_options.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY; /* other queues always do; a virtual one is exact otherwise */
   options.handler = on_tick;
   schedule.leeway_ns = leeway_ns;
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
@@ -67,7 +67,7 @@ static void repeat(void) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   int times[6]; /* of each tick, when it was due; then when each came */
 
-  queue_options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
+  queue_options.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
   options.handler = note;
   options.context = times;
   schedule.first_ns = schedule.interval_ns = 90 * CHIME_MILLISECOND;

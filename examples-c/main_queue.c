@@ -46,7 +46,7 @@ static void on_tick(const chime_tick *tick, void *context) {
 int main(void) {
   main_thread = pthread_self();
   printf("header and library fit: %s\n", chime_version() >= CHIME_VERSION && CHIME_VERSION_MATCHES() ? "yes" : "no");
-  CHECK(chime_queue_main(NULL, &main_queue));
+  CHECK(chime_queue_create_main(NULL, &main_queue));
   CHECK(chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &elsewhere));
   CHECK(chime_timer_every(main_queue, CHIME_MILLISECOND, on_tick, NULL, NULL, NULL));
   printf("chime_main_run: %s\n", chime_status_name(chime_main_run()));

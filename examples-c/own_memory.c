@@ -16,7 +16,7 @@
 
 static int requests; /* one thread calls Chime here; a real one would be atomic */
 
-static void *allocate(uint64_t alignment, uint64_t bytes, void *context) {
+static void *allocate(size_t alignment, size_t bytes, void *context) {
   void *memory = NULL;
   (void)context;
   requests++;

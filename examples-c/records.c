@@ -27,7 +27,7 @@ int main(void) {
   chime_queue_t queue;
   struct pollfd entry = {-1, POLLIN, 0};
   int finished = 0;
-  queue_options.flags = CHIME_QUEUE_RECORDS | CHIME_QUEUE_BOUND;
+  queue_options.flags = CHIME_QUEUE_FLAG_RECORDS | CHIME_QUEUE_FLAG_BOUND;
   CHECK(chime_queue_create(CHIME_QUEUE_HOST, &queue_options, &queue));
   CHECK(chime_queue_fd(queue, &entry.fd));
   options.context = "heartbeat";
@@ -38,7 +38,7 @@ int main(void) {
   CHECK(chime_timer_start(queue, &options, &schedule, NULL));
   while (!finished) {
     chime_tick ticks[8];
-    uint32_t i, count;
+    size_t i, count;
     poll(&entry, 1, -1);
     CHECK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
     for (i = 0; i < count; i++) {

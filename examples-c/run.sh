@@ -93,9 +93,9 @@ check_library() {
 check_library libchime "${BYTES:-735000}" chime.h chime_run_loop.h
 
 # Every function stands in an example, except those whose work a program does as well without them: the manual's examples
-# have them. And chime_queue_wrap_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
+# have them. And chime_queue_create_on_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
 # product `chime`. Tests/C calls it there.
-elsewhere="chime_queue_wrap_dispatch chime_sleep_until chime_timer_add_handler chime_timer_remove_handler"
+elsewhere="chime_queue_create_on_dispatch chime_sleep_until chime_timer_add_handler chime_timer_remove_handler"
 for function in $(nm -D --defined-only "$BUILD/lib/libchime.so.1" | sed -n 's/.* T \(chime_[a-z_]*\).*/\1/p'); do
   cat ./*.c* ./*.h | grep -q "\b$function(" || echo "$function"
 done >"$out/actual"

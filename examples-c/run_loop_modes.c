@@ -39,8 +39,8 @@ int main(void) {
 
   CHECK(chime_run_loop_current(&loop));
   CHECK(chime_run_loop_add_common_mode(loop, "tracking"));
-  CHECK(chime_run_loop_queue_create(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &common));
-  CHECK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+  CHECK(chime_queue_create_on_run_loop(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &common));
+  CHECK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
   CHECK(chime_timer_every(queue, interval_ns, on_resting, NULL, NULL, &resting));
   CHECK(chime_timer_every(common, 4 * interval_ns, on_common, NULL, NULL, &ticking));
   CHECK(chime_timer_next_deadline(resting, &first_due));

@@ -169,33 +169,43 @@ CHIME_API uint32_t chime_version(void);
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
 /**
- * What every function returns, except chime_version and those that return a name or a message. Negative is failure:
- * test for it with CHIME_FAILED. After a failure out-parameters are untouched and nothing has changed, except where the
- * function's comment says what took effect anyway (a wait that would never end, an advance that was cut short).
+ * What every function returns, except chime_version, chime_memory_used and those that return a name or a message.
+ *
+ * Negative is failure: test for it with CHIME_FAILED. After a failure out-parameters are untouched and nothing has changed,
+ * except where the function's comment says what took effect anyway (a wait that ended without what it was for, an advance
+ * that was cut short).
+ *
+ * What is not negative is a set of bits, none of which a failure has: test for one with `&`, not with `==`.
+ *
+ *     status & CHIME_RUNNING   what the handlers use may not be freed yet
+ *     status & CHIME_IGNORED   there was nothing to stop: the last tick has started already
  */
 typedef int32_t chime_status;
 enum {
   CHIME_OK = 0,        /* the call took effect */
   CHIME_IGNORED = 1,   /* the call means nothing in this state and changed nothing; not an error */
-  CHIME_RUNNING = 2,   /* the call took effect; a handler of this timer that had started, be it its registration or
-                          cancel handler, has not returned yet, as is always so inside that handler */
-  CHIME_STOPPED = 3,   /* the call ended because a stop was requested */
-  CHIME_TIMED_OUT = 4, /* the timeout ended before what was waited for; whatever else the call does is in effect */
+  CHIME_RUNNING = 2,   /* a handler of this timer that had started, be it its registration or cancel handler, has not
+                          returned yet, as is always so inside that handler. Together with CHIME_IGNORED where the call
+                          changed nothing: 3 */
+  CHIME_STOPPED = 4,   /* of a run: a stop was requested */
+  CHIME_TIMED_OUT = 8, /* of a run: its time is over */
 
-  CHIME_ERROR_INVALID_ARGUMENT = -1, /* an argument is NULL, out of range, contradicts another, or is a structure
-                                        whose `size` is not set */
-  CHIME_ERROR_INVALID_HANDLE = -2,   /* not an id, an id of another kind, or a released one */
-  CHIME_ERROR_LIMIT = -3,            /* a configured or built-in limit is reached */
-  CHIME_ERROR_NO_MEMORY = -4,        /* out of memory */
-  CHIME_ERROR_WOULD_DEADLOCK = -5,   /* waiting would never end: what it waits for waits for the caller */
-  CHIME_ERROR_BUSY = -6,             /* another thread is inside this queue */
-  CHIME_ERROR_WRONG_THREAD = -7,     /* only one particular thread may do this, not the caller's */
-  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists */
-  CHIME_ERROR_SHUT_DOWN = -9,        /* the queue was shut down during the call */
-  CHIME_ERROR_UNSUPPORTED = -10,     /* not possible with this kind of queue, clock or platform */
-  CHIME_ERROR_PERMISSION = -11,      /* the operating system denies it */
-  CHIME_ERROR_RESOURCE = -12,        /* no threads, file descriptors or the like are left */
-  CHIME_ERROR_FORKED = -13           /* this is a forked child: see chime_reinitialize */
+  CHIME_ERROR_INVALID_ARGUMENT = -16, /* an argument is NULL, out of range, contradicts another, or is a structure
+                                         whose `size` is not set */
+  CHIME_ERROR_INVALID_HANDLE = -32,   /* not an id, an id of another kind, or a released one */
+  CHIME_ERROR_LIMIT = -48,            /* a configured or built-in limit is reached */
+  CHIME_ERROR_NO_MEMORY = -64,        /* out of memory */
+  CHIME_ERROR_WOULD_DEADLOCK = -80,   /* waiting would never end: what it waits for waits for the caller */
+  CHIME_ERROR_BUSY = -96,             /* another thread is inside this queue */
+  CHIME_ERROR_WRONG_THREAD = -112,    /* only one particular thread may do this, not the caller's */
+  CHIME_ERROR_TARGET_GONE = -128,     /* the timer's target no longer exists */
+  CHIME_ERROR_SHUT_DOWN = -144,       /* the queue was shut down during the call */
+  CHIME_ERROR_UNSUPPORTED = -160,     /* not possible with this kind of queue, clock or platform */
+  CHIME_ERROR_PERMISSION = -176,      /* the operating system denies it */
+  CHIME_ERROR_RESOURCE = -192,        /* no threads, file descriptors or the like are left */
+  CHIME_ERROR_FORKED = -208,          /* this is a forked child: see chime_reinitialize */
+  CHIME_ERROR_TIMED_OUT = -224        /* the handler or function that the call waited for had not returned when its
+                                         timeout ended; what else the call does is in effect */
 };
 
 #define CHIME_FAILED(status) ((status) < 0)
@@ -247,7 +257,7 @@ typedef uint64_t chime_expiring_t; /* a value that vanishes after an interval */
 #define CHIME_HOUR INT64_C(3600000000000)
 #define CHIME_FOREVER INT64_MAX
 
-typedef int32_t chime_clock;
+typedef uint32_t chime_clock;
 enum {
   CHIME_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: steady, stops while the system sleeps */
   CHIME_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: steady, goes on while the system sleeps */
@@ -282,7 +292,7 @@ CHIME_API chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns)
 
 /* ---- Callbacks ------------------------------------------------------------------------------------------------ */
 
-typedef int32_t chime_tick_kind;
+typedef uint32_t chime_tick_kind;
 enum {
   CHIME_TICK_DUE = 0,       /* the schedule's deadline was reached */
   CHIME_TICK_FIRED = 1,     /* an extra tick, requested by chime_timer_fire */
@@ -344,7 +354,7 @@ typedef void (*chime_function)(void *CHIME_NULLABLE context);
 
 /* ---- Options -------------------------------------------------------------------------------------------------- */
 
-typedef int32_t chime_queue_kind;
+typedef uint32_t chime_queue_kind;
 enum {
   CHIME_QUEUE_SERIAL = 0,     /* on threads of Chime's own: one handler at a time */
   CHIME_QUEUE_CONCURRENT = 1, /* the same: handlers of different timers may overlap */
@@ -354,7 +364,7 @@ enum {
   CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch */
 };
 
-typedef int32_t chime_qos;
+typedef uint32_t chime_qos;
 enum {
   CHIME_QOS_DEFAULT = 0,
   CHIME_QOS_BACKGROUND = 1,
@@ -365,14 +375,15 @@ enum {
 
 /* chime_queue_options.flags */
 enum {
-  CHIME_QUEUE_HONOUR_LEEWAY = 1, /* virtual queues: ticks use their leeway, as those of other queues always do */
-  CHIME_QUEUE_BOUND = 2,         /* host-driven queues: only the thread that created the queue may drive it */
-  CHIME_QUEUE_RECORDS = 4        /* host-driven queues: no callbacks; chime_queue_take_ticks gives records */
+  CHIME_QUEUE_FLAG_HONOUR_LEEWAY =
+      0x100,                       /* virtual queues: ticks use their leeway, as those of other queues always do */
+  CHIME_QUEUE_FLAG_BOUND = 0x200,  /* host-driven queues: only the thread that created the queue may drive it */
+  CHIME_QUEUE_FLAG_RECORDS = 0x400 /* host-driven queues: no callbacks; chime_queue_take_ticks gives records */
 };
 
 typedef struct chime_queue_options {
   uint32_t size;
-  uint32_t flags;                      /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
+  uint32_t flags;                      /* CHIME_QUEUE_FLAG_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
   chime_qos qos;                       /* serial and concurrent queues: whose turn comes first. A lower class waits
                                        longer, by a tenth of a second at most, and never for ever; the threads all
@@ -399,14 +410,14 @@ typedef struct chime_queue_options {
                     their own, and have no seed */
 } chime_queue_options;
 
-typedef int32_t chime_missed_policy;
+typedef uint32_t chime_missed_policy;
 enum {
   CHIME_MISSED_COALESCE = 0, /* one tick that says how many were missed; the grid stands */
   CHIME_MISSED_DELAY = 1     /* the interval counts from the end of the handler, unless the timer was suspended,
                                 restarted or rescheduled meanwhile: spacing, not a grid */
 };
 
-typedef int32_t chime_resume_policy;
+typedef uint32_t chime_resume_policy;
 enum {
   CHIME_RESUME_COALESCE = 0, /* the grid stands; missed ticks come as one tick at once */
   CHIME_RESUME_REMAINING = 1 /* the time that was left is kept, and the grid moves; missed ticks stay counted, unless
@@ -415,7 +426,7 @@ enum {
 
 /* chime_schedule.flags */
 enum {
-  CHIME_SCHEDULE_DEADLINE = 1 /* first_ns is a deadline on the queue's clock, not a delay */
+  CHIME_SCHEDULE_DEADLINE = 0x10000 /* first_ns is a deadline on the queue's clock, not a delay */
 };
 
 typedef struct chime_schedule {
@@ -441,14 +452,16 @@ typedef struct chime_schedule {
 
 /* chime_timer_options.flags */
 enum {
-  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once it was activated and is neither running nor suspended, nor
+  CHIME_TIMER_SELF_RELEASE =
+      0x100000, /* releases itself once it was activated and is neither running nor suspended, nor
                                        has an extra tick to come: at the end of its last callback or, after a cancel
                                        from elsewhere, in the next pass of its queue */
-  CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record where a registration handler would
+  CHIME_TIMER_RECORD_ARMED =
+      0x200000, /* on a queue that gives records: an ARMED record where a registration handler would
                                        be called, */
-  CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
-  CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
-  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it, and returns when no other
+  CHIME_TIMER_RECORD_CANCELLED = 0x400000, /* a CANCELLED record where a cancel handler would be called, */
+  CHIME_TIMER_RECORD_FINALIZE = 0x800000,  /* a FINALIZE record where a finalizer would be called */
+  CHIME_TIMER_BACKGROUND = 0x1000000 /* chime_queue_run with flags 0 does not wait for it, and returns when no other
                                        timer is running. It makes no other difference */
 };
 
@@ -489,7 +502,7 @@ typedef struct chime_timer_options {
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
  *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (except
- *         CHIME_QUEUE_HONOUR_LEEWAY, which others do anyway), processors that do not exist; CHIME_ERROR_UNSUPPORTED:
+ *         CHIME_QUEUE_FLAG_HONOUR_LEEWAY, which others do anyway), processors that do not exist; CHIME_ERROR_UNSUPPORTED:
  *         this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH, where there is no libdispatch;
  *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
@@ -502,7 +515,7 @@ typedef struct chime_timer_options {
  * most 48 handlers at once. If the system grants no further thread, ticks wait for those that there are.
  *
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
- * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which return CHIME_ERROR_UNSUPPORTED, and nothing else.
+ * CHIME_QUEUE_DISPATCH and chime_queue_create_on_dispatch, which return CHIME_ERROR_UNSUPPORTED, and nothing else.
  *
  * Calls back: no. Waits: no; for a precise queue until its thread has begun.
  */
@@ -569,8 +582,8 @@ CHIME_API chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, 
  *
  * @return CHIME_OK: no DUE tick starts before now + delay_ns (an extra tick of chime_timer_fire is not postponed);
  *         CHIME_RUNNING: nor does one then, but a handler of the timer that had started has not returned;
- *         CHIME_IGNORED: the timer is neither running nor suspended, or its tick has already started ("the timeout
- *         won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_IGNORED, CHIME_IGNORED | CHIME_RUNNING: the timer is neither running nor suspended, as when the tick of a
+ *         one-shot has started ("the timeout won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Costs a clock read and, for a one-shot, one compare-and-swap, as long as its postponements since its last schedule
  * add up to at most 36 minutes (on virtual queues 2.1 s); otherwise the timer's record is written, which costs several
@@ -587,7 +600,7 @@ CHIME_API chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_n
  * A program may end in any order: ending a queue ends its timers, and the release of such a timer is CHIME_IGNORED,
  * until its slot is reused; from then on it is CHIME_ERROR_INVALID_HANDLE.
  *
- * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue, and no handler of it runs;
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED, CHIME_IGNORED | CHIME_RUNNING: the timer ended with its queue;
  *         CHIME_ERROR_INVALID_HANDLE: not a timer's id, or one that was released before
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
@@ -606,7 +619,7 @@ CHIME_API chime_status chime_timer_release(chime_timer_t timer);
  * timeout ends.
  *
  * @return CHIME_OK: no callback of the queue runs or will run, or queue is 0; CHIME_IGNORED: the queue had ended before;
- *         CHIME_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
+ *         CHIME_ERROR_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
  *         inside a callback of this queue, or of a queue that waits for it: it was released, and the call did not wait;
  *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet;
  *         CHIME_ERROR_INVALID_ARGUMENT
@@ -617,7 +630,7 @@ CHIME_API chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout
 
 /* ---- Timers --------------------------------------------------------------------------------------------------- */
 
-typedef int32_t chime_state;
+typedef uint32_t chime_state;
 enum {
   CHIME_STATE_IDLE = 0, /* created, never activated */
   CHIME_STATE_RUNNING = 1,
@@ -636,13 +649,13 @@ enum {
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
- * activate, restart, reschedule, postpone, suspend, cancel and release return CHIME_RUNNING in place of CHIME_OK while a
- * handler of the timer that had started has not returned. (One that only waits for a mutex of yours goes by the earlier
- * schedule; its tick's generation is of that, too, except after a postponement.)
+ * activate, restart, reschedule, postpone, suspend, cancel and release have CHIME_RUNNING in their status, whatever else
+ * they say, while a handler of the timer that had started has not returned. (One that only waits for a mutex of yours goes
+ * by the earlier schedule; its tick's generation is of that, too, except after a postponement.)
  *
  * Cancel and release drop a registration handler that has not begun. Where cancel and suspend are ignored they still drop
- * an extra tick that has not started, and return CHIME_OK; and they return CHIME_RUNNING while a handler of the timer that
- * had started has not returned. So CHIME_IGNORED from them means: there was nothing to stop, and nothing runs.
+ * an extra tick that has not started, and then they are not ignored. So CHIME_IGNORED from them means that there was nothing
+ * to stop.
  */
 
 /**
@@ -739,8 +752,7 @@ CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t de
 /**
  * Holds ticks back until resume. After it returns, only a later chime_timer_fire can cause a tick.
  *
- * @param timer  a running timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is dropped, or its
- *               handler runs: CHIME_RUNNING
+ * @param timer  a running timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is dropped
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -792,12 +804,12 @@ CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 
 /**
  * Stops the timer. Once it has returned, no tick starts, and no registration handler. The timer keeps its context and can
- * be activated again. What the handlers use may be freed unless this returns CHIME_RUNNING; then, only after
+ * be activated again. What the handlers use may be freed unless the status has CHIME_RUNNING; then, only after
  * chime_timer_cancel_and_wait. (What a cancel handler or a finalizer uses may not: they are called on the queue.)
  *
  * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is
- *               dropped, or its handler runs: CHIME_RUNNING (the last handler of a one-shot, say, which has finished
- *               already)
+ *               dropped. While the last handler of a one-shot runs, which has finished already: 3, CHIME_IGNORED and
+ *               CHIME_RUNNING
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -808,8 +820,8 @@ CHIME_API chime_status chime_timer_cancel(chime_timer_t timer);
  * Cancels, then waits until no handler of the timer is running, whatever its state. What that handler has started again
  * meanwhile is cancelled, too; what other threads start is theirs.
  *
- * @return CHIME_OK: the timer is neither running nor suspended, and no handler of it runs; CHIME_IGNORED: there was
- *         nothing to cancel, and no handler ran; CHIME_TIMED_OUT: cancelled, but its handler is still running;
+ * @return CHIME_OK: the timer is neither running nor suspended, and no handler of it runs; CHIME_IGNORED: nor does one,
+ *         and there was nothing to cancel; CHIME_ERROR_TIMED_OUT: cancelled, but its handler is still running;
  *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
  *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -821,8 +833,8 @@ CHIME_API chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t 
  * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
  * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
  *
- * @return CHIME_OK: released, and no handler of the timer runs; CHIME_IGNORED: the timer ended with its queue, and no
- *         handler of it ran; CHIME_TIMED_OUT: released, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: released,
+ * @return CHIME_OK: released, and no handler of the timer runs; CHIME_IGNORED: nor does one, and the timer had ended
+ *         with its queue; CHIME_ERROR_TIMED_OUT: released, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: released,
  *         and the handler is the caller's own or waits for the caller; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT: nothing was released
  *
@@ -884,7 +896,7 @@ typedef struct chime_timer_info {
   uint64_t generation;
   uint64_t sequence;        /* ticks delivered in this activation */
   int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
-  int64_t remaining_ns;     /* suspended with CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
+  int64_t remaining_ns;     /* as chime_timer_remaining gives it */
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
   int64_t leeway_ns;        /* that of the schedule; where Limits.md does not call it exact, less than 1 part in
                                33 million too short */
@@ -920,8 +932,8 @@ CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_inf
  *
  * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
-                                           uint64_t *CHIME_NULLABLE length);
+CHIME_API chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, size_t capacity,
+                                           size_t *CHIME_NULLABLE length);
 
 /**
  * Adds a handler that is called at each tick, after the timer's own and those added before it, with the same tick but
@@ -968,8 +980,8 @@ CHIME_API chime_status chime_timer_remove_handler(chime_timer_t timer, const cha
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options,
-                                        chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_create_main(const chime_queue_options *CHIME_NULLABLE options,
+                                               chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Creates a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks.
@@ -982,9 +994,9 @@ CHIME_API chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABL
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
-                                                 const chime_queue_options *CHIME_NULLABLE options,
-                                                 chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_create_on_dispatch(void *CHIME_NULLABLE dispatch_queue,
+                                                      const chime_queue_options *CHIME_NULLABLE options,
+                                                      chime_queue_t *CHIME_NULLABLE queue);
 
 /**
  * Does what chime_queue_shutdown does, without waiting: a handler that is running goes on. The last callbacks
@@ -1006,7 +1018,7 @@ CHIME_API chime_status chime_queue_release(chime_queue_t queue);
  * @param function    runs on the caller's thread or on the queue's, before this call returns
  * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for. 0 may be too
  *                    short even on a queue that does nothing, where the function runs on the queue's thread
- * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
+ * @return CHIME_OK: it ran; CHIME_ERROR_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
  *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, a virtual or host-driven queue
  *         outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
  *         first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
@@ -1112,8 +1124,8 @@ CHIME_API chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_st
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
-                                        uint64_t *CHIME_NULLABLE length);
+CHIME_API chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, size_t capacity,
+                                        size_t *CHIME_NULLABLE length);
 
 /**
  * Lists the queues of the process that have not been released, whoever created them. A queue that another thread
@@ -1126,8 +1138,8 @@ CHIME_API chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABL
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t capacity,
-                                        uint64_t *CHIME_NULLABLE count);
+CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, size_t capacity,
+                                        size_t *CHIME_NULLABLE count);
 
 /* ---- Host-driven queues --------------------------------------------------------------------------------------- */
 
@@ -1145,11 +1157,11 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, ui
  * A loop whose timers are all started on its own thread can do without the descriptor: chime_queue_poll_timeout before
  * each wait, chime_queue_process after it.
  *
- * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run) only by the thread that created
+ * A queue created with CHIME_QUEUE_FLAG_BOUND may be driven (process, take_ticks, run) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
  * CHIME_ERROR_BUSY.
  *
- * A queue created with CHIME_QUEUE_RECORDS calls no functions at all: chime_queue_take_ticks copies the ticks that are
+ * A queue created with CHIME_QUEUE_FLAG_RECORDS calls no functions at all: chime_queue_take_ticks copies the ticks that are
  * due into an array. That is for languages that cannot be called on foreign threads, or only at a price. Before you
  * release the queue, release its timers and take their last records: records that you have not taken are lost with it.
  *
@@ -1203,13 +1215,13 @@ CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CH
  *
  * Any thread, or the bound one. Calls back: the destructors of targets that only these ticks still held. Waits: no.
  */
-CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *CHIME_NULLABLE ticks, uint32_t tick_size,
-                                              uint32_t capacity, uint32_t *CHIME_NULLABLE count);
+CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *CHIME_NULLABLE ticks, size_t tick_size,
+                                              size_t capacity, size_t *CHIME_NULLABLE count);
 
 /* chime_queue_run, flags */
 enum {
-  CHIME_RUN_UNTIL_STOPPED = 1, /* go on when no timer is running: another thread may start one */
-  CHIME_RUN_NO_WAIT = 2        /* return where it would wait: for a host that waits for the descriptor itself */
+  CHIME_QUEUE_RUN_UNTIL_STOPPED = 0x1000, /* go on when no timer is running: another thread may start one */
+  CHIME_QUEUE_RUN_NO_WAIT = 0x2000 /* return where it would wait: for a host that waits for the descriptor itself */
 };
 
 /**
@@ -1218,13 +1230,13 @@ enum {
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
  *               running timer until its time is over. When nothing is left to wait for, no tick begins, even of a
- *               background timer that is due; or CHIME_RUN_UNTIL_STOPPED, CHIME_RUN_NO_WAIT, or both
+ *               background timer that is due; or CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT, or both
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_TIMED_OUT: it would wait,
- *         and CHIME_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
+ *         and CHIME_QUEUE_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread, or the bound one. Calls back: yes. Waits: for time; with CHIME_RUN_NO_WAIT, no.
+ * Any thread, or the bound one. Calls back: yes. Waits: for time; with CHIME_QUEUE_RUN_NO_WAIT, no.
  */
 CHIME_API chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
 
@@ -1274,7 +1286,8 @@ CHIME_API chime_status chime_target_retain(chime_target_t target, void *CHIME_NU
  * Releases a reference. If it was the last, the id is stale and the target's timers are cancelled when this returns.
  * The destructor has then been called; or it is called when the handler that still holds the object has returned.
  *
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING: it was the last, and a handler that had started holds the object;
+ *         CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: yes: the destructor; and, on virtual and host-driven queues, the last callbacks of timers that were
  * created without an id (also inside a chime_timer_start that runs at the same time). Waits: no.
@@ -1362,7 +1375,7 @@ typedef struct chime_allocator {
   uint32_t size;
   uint32_t reserved; /* 0 */
   /* Gives that many bytes at a multiple of alignment, which is a power of two; NULL: out of memory. */
-  void *CHIME_NULLABLE (*CHIME_NULLABLE allocate)(uint64_t alignment, uint64_t bytes, void *CHIME_NULLABLE context);
+  void *CHIME_NULLABLE (*CHIME_NULLABLE allocate)(size_t alignment, size_t bytes, void *CHIME_NULLABLE context);
   /* Takes back memory that allocate gave. */
   void (*CHIME_NULLABLE deallocate)(void *CHIME_NONNULL memory, void *CHIME_NULLABLE context);
   void *CHIME_NULLABLE context; /* given to both; must live as long as the process */
@@ -1412,7 +1425,7 @@ CHIME_API uint64_t chime_memory_used(void);
  * The parent is not affected.
  *
  * Every kind of queue then works as in any process, with threads of the child's own, except dispatch queues:
- * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch answer
+ * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_create_on_dispatch answer
  * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread.
  *
  * If the child was forked inside a callback of a host-driven or virtual queue, or of a queue on the run loop of one of
@@ -1447,17 +1460,17 @@ CHIME_API chime_status chime_reinitialize(void);
  * Creates a value that vanishes lifetime_ns from now.
  *
  * @param queue        not one that gives records
+ * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
  * @param value        not NULL; Chime passes the pointer on and never follows it
  * @param finalizer    called with value once, when it has vanished or been released and is not acquired any more; may be NULL
- * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
  * @param expiring     receives the id
  * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
-                                             chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
+CHIME_API chime_status chime_expiring_create(chime_queue_t queue, int64_t lifetime_ns, void *CHIME_NULLABLE value,
+                                             chime_finalizer CHIME_NULLABLE finalizer,
                                              chime_expiring_t *CHIME_NULLABLE expiring);
 
 /**
@@ -1522,7 +1535,7 @@ CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
 
 /**
  * Runs the main queue, which is libdispatch's where the library has libdispatch, and so the handlers of
- * chime_queue_main, until chime_main_stop.
+ * chime_queue_create_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
  *         inside this call, or in a handler of the main queue; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another

@@ -64,7 +64,7 @@ namespace chime {
 class [[nodiscard]] status {
  public:
   status(chime_status value = CHIME_OK) noexcept : value_(value) {}
-  operator chime_status() const noexcept { return value_; } /* compares with CHIME_RUNNING and the like */
+  operator chime_status() const noexcept { return value_; } /* for `status & CHIME_RUNNING` and the like */
   explicit operator bool() const = delete;                  /* CHIME_OK is 0: ask failed(), or compare */
   bool failed() const noexcept { return CHIME_FAILED(value_); }
   const char *name() const noexcept { return chime_status_name(value_); }
@@ -93,6 +93,7 @@ class category final : public std::error_category {
       case CHIME_ERROR_UNSUPPORTED: return std::errc::not_supported;
       case CHIME_ERROR_PERMISSION: return std::errc::permission_denied;
       case CHIME_ERROR_RESOURCE: return std::errc::resource_unavailable_try_again;
+      case CHIME_ERROR_TIMED_OUT: return std::errc::timed_out;
       default: return std::error_condition(status, *this);
     }
   }
@@ -376,11 +377,11 @@ template <class F> class callback {
 
 /** Has a C function write its text into a string; empty if it fails. */
 template <class Function> std::string text(Function function, std::uint64_t id) {
-  std::uint64_t length = 0;
+  std::size_t length = 0;
   if (function(id, nullptr, 0, &length) != CHIME_OK) return {};
-  std::string text(static_cast<std::size_t>(length) + 64, '\0'); /* it may grow between the two calls */
+  std::string text(length + 64, '\0'); /* it may grow between the two calls */
   if (function(id, &text[0], text.size(), &length) != CHIME_OK) return {};
-  text.resize(std::min<std::size_t>(static_cast<std::size_t>(length), text.size() - 1));
+  text.resize(std::min<std::size_t>(length, text.size() - 1));
   return text;
 }
 
@@ -473,7 +474,7 @@ class queue {
     return *this;
   }
   ~queue() { end(id_); }
-  /** Takes over an id, of chime_queue_main and the like. */
+  /** Takes over an id, of chime_queue_create_main and the like. */
   static queue adopt(chime_queue_t id) noexcept {
     queue made;
     made.id_ = id;

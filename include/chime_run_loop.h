@@ -9,7 +9,7 @@
  * loop runs in another mode, or does not run; the ticks they miss come as one tick that says how many.
  *
  * Two kinds of timers live on run loops:
- *   - chime_timer_* on a queue from chime_run_loop_queue_create: everything that chime.h offers;
+ *   - chime_timer_* on a queue from chime_queue_create_on_run_loop: everything that chime.h offers;
  *   - chime_weak_timer_*: a timer like Foundation's Timer that does not keep its target alive.
  *
  * What is not in this file is not API.
@@ -79,7 +79,7 @@ CHIME_API chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
 
 /* chime_run_loop_run, flags */
 enum {
-  CHIME_RUN_LOOP_UNTIL_TICK = 1 /* return after the first pass of a queue that delivered a tick */
+  CHIME_RUN_LOOP_UNTIL_TICK = 0x8000 /* return after the first pass of a queue that delivered a tick */
 };
 
 /**
@@ -141,9 +141,9 @@ CHIME_API chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop,
  * chime_queue_sync on such a queue returns CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
-                                                   const chime_queue_options *CHIME_NULLABLE options,
-                                                   chime_queue_t *CHIME_NULLABLE queue);
+CHIME_API chime_status chime_queue_create_on_run_loop(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
+                                                      const chime_queue_options *CHIME_NULLABLE options,
+                                                      chime_queue_t *CHIME_NULLABLE queue);
 
 /* ---- Weak timers ---------------------------------------------------------------------------------------------- */
 
@@ -213,8 +213,8 @@ CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
 /**
  * Ends the timer for good; its id stays valid. Once this has returned, no tick starts.
- * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED: it was invalid already, and the action
- *         does not run; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED, or both: it was invalid already;
+ *         CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: the finalizer. Waits: no.
  */

@@ -121,8 +121,8 @@ extension Status {
     switch self {
     case .ok: return .done
     case .ignored: return .ignored
-    case .running: return .running
-    case .timedOut: return .timedOut
+    case .running, .ignoredRunning: return .running
+    case .timedOut, .timeIsOver: return .timedOut
     default: throw error
     }
   }

@@ -180,7 +180,8 @@ extension TimerRef {
   func stopCalls(_ operation: (TimerRef) -> Status) -> Status {
     let before = generation
     let status = operation(self)
-    if [.running, .timedOut, .wouldDeadlock].contains(status), generation == before, state == .finished {
+    if [.running, .ignoredRunning, .timedOut, .wouldDeadlock].contains(status), generation == before, state == .finished
+    {
       _ = reschedule(nil)
     }
     return status

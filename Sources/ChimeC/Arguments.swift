@@ -73,8 +73,8 @@ package enum Arguments {
   @inline(never)
   static func refusedQueueFlags(_ flags: UInt32, _ refused: UInt32) -> Status {
     let name: StaticString? =
-      refused & UInt32(CHIME_QUEUE_BOUND) != 0
-      ? "CHIME_QUEUE_BOUND" : refused & UInt32(CHIME_QUEUE_RECORDS) != 0 ? "CHIME_QUEUE_RECORDS" : nil
+      refused & UInt32(CHIME_QUEUE_FLAG_BOUND) != 0
+      ? "CHIME_QUEUE_FLAG_BOUND" : refused & UInt32(CHIME_QUEUE_FLAG_RECORDS) != 0 ? "CHIME_QUEUE_FLAG_RECORDS" : nil
     guard let name else { return unknownFlags("options.flags", flags) }
     return Status.invalidArgument.because("options.flags has %s, which only host-driven queues have", of: name)
   }
@@ -91,7 +91,7 @@ package enum Arguments {
           ? "CHIME_TIMER_RECORD_CANCELLED" : "CHIME_TIMER_RECORD_FINALIZE"
     guard let name else { return unknownFlags("options.flags", flags) }
     return Status.invalidArgument.because(
-      "options.flags has %s, which is for timers of queues with CHIME_QUEUE_RECORDS", of: name)
+      "options.flags has %s, which is for timers of queues with CHIME_QUEUE_FLAG_RECORDS", of: name)
   }
 
   @inline(never)
@@ -178,16 +178,16 @@ package enum Arguments {
   /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives false for an id
   /// that names nothing.
   static func write(
-    _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
+    _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int, _ length: UnsafeMutablePointer<Int>?,
     unknown: @autoclosure () -> Status, _ body: (inout TextWriter) -> Bool
   ) -> Status {
     guard unsafe text != nil || capacity == 0 else {
-      return Status.invalidArgument.because("text is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
+      return Status.invalidArgument.because("text is NULL, and capacity (%u) is not 0", Int64(capacity))
     }
-    var writer = unsafe TextWriter(text, capacity: Int(clamping: capacity))
+    var writer = unsafe TextWriter(text, capacity: Arguments.capacity(capacity))
     guard body(&writer) else { return unknown() }
     writer.end()
-    unsafe length?.pointee = UInt64(writer.length)
+    unsafe length?.pointee = writer.length
     return .ok
   }
 
@@ -202,7 +202,7 @@ package enum Arguments {
   /// Why `Schedule.isValid` is false: the first reason in the order of the members.
   @inline(never)
   private static func whatIsWrong(with s: chime_schedule) -> Status {
-    if s.flags > 1 { return unknownFlags("schedule.flags", s.flags) }
+    if s.flags & ~UInt32(CHIME_SCHEDULE_DEADLINE) != 0 { return unknownFlags("schedule.flags", s.flags) }
     if s.first_ns < 0, s.flags == 0 { return negative("schedule.first_ns", s.first_ns) }
     if s.interval_ns < 0 { return negative("schedule.interval_ns", s.interval_ns) }
     if s.leeway_ns < 0 { return negative("schedule.leeway_ns", s.leeway_ns) }
@@ -224,6 +224,9 @@ package enum Arguments {
     return Status.invalidArgument.because(
       "schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE")
   }
+
+  /// A size_t of C, which Swift sees as a signed number.
+  static func capacity(_ size: Int) -> Int { size < 0 ? .max : size }
 
   /// A function as a number: 0 for none.
   @inline(__always)
@@ -249,7 +252,7 @@ package enum Arguments {
     guard unsafe schedule.pointee.size == UInt32(MemoryLayout<chime_schedule>.size) else { return nil }
     let flags = unsafe schedule.pointee.flags
     guard
-      unsafe flags & ~1 == 0
+      unsafe flags & ~UInt32(CHIME_SCHEDULE_DEADLINE) == 0
         && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
           | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0
     else { return nil }

@@ -5,7 +5,7 @@ import ChimeCore
 
 @_cdecl("chime_expiring_create") @implementation
 public func chime_expiring_create(
-  _ queue: chime_queue_t, _ value: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, _ lifetime_ns: Int64,
+  _ queue: chime_queue_t, _ lifetime_ns: Int64, _ value: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ expiring: UnsafeMutablePointer<chime_expiring_t>?
 ) -> chime_status {
   guard let expiring = unsafe expiring else { return Arguments.null("expiring").rawValue }

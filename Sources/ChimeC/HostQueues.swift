@@ -51,26 +51,26 @@ public func chime_queue_process(
 
 @_cdecl("chime_queue_take_ticks") @implementation
 public func chime_queue_take_ticks(
-  _ queue: chime_queue_t, _ ticks: UnsafeMutablePointer<chime_tick>?, _ tick_size: UInt32, _ capacity: UInt32,
-  _ count: UnsafeMutablePointer<UInt32>?
+  _ queue: chime_queue_t, _ ticks: UnsafeMutablePointer<chime_tick>?, _ tick_size: Int, _ capacity: Int,
+  _ count: UnsafeMutablePointer<Int>?
 ) -> chime_status {
   guard let ticks = unsafe ticks else { return Arguments.null("ticks").rawValue }
   guard let count = unsafe count else { return Arguments.null("count").rawValue }
-  guard capacity > 0 else { return Status.invalidArgument.because("capacity is 0").rawValue }
+  guard capacity != 0 else { return Status.invalidArgument.because("capacity is 0").rawValue }
   guard unsafe tick_size >= MemoryLayout<chime_tick>.size, tick_size <= 4096, tick_size % 8 == 0 else {
     return Status.invalidArgument.because("tick_size (%n) is not sizeof(chime_tick)", Int64(tick_size)).rawValue
   }
   return callingBack {
     unsafe store(in: count) { () throws(Status) in
-      UInt32(clamping: try unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity)))
+      try unsafe QueueCore.takeTicks(queue, ticks, stride: tick_size, capacity: Arguments.capacity(capacity))
     }
   }
 }
 
 @_cdecl("chime_queue_run") @implementation
 public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
-  let untilStopped = UInt32(CHIME_RUN_UNTIL_STOPPED)
-  let noWait = UInt32(CHIME_RUN_NO_WAIT)
+  let untilStopped = UInt32(CHIME_QUEUE_RUN_UNTIL_STOPPED)
+  let noWait = UInt32(CHIME_QUEUE_RUN_NO_WAIT)
   guard flags & ~(untilStopped | noWait) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
   return waiting { QueueCore.run(queue, untilStopped: flags & untilStopped != 0, waits: flags & noWait == 0) }
 }

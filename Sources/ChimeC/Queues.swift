@@ -35,8 +35,8 @@ package func queueOptions(
   // Options of other kinds of queues are refused, not ignored.
   let flags: Int =
     switch kind {
-    case .host: CHIME_QUEUE_HONOUR_LEEWAY | CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS
-    case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY
+    case .host: CHIME_QUEUE_FLAG_HONOUR_LEEWAY | CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_RECORDS
+    case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_FLAG_HONOUR_LEEWAY
     }
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
     throw unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags))
@@ -65,9 +65,9 @@ package func queueOptions(
   options.timerLimit = unsafe o.timer_limit
   options.start = unsafe o.start_ns
   options.seed = unsafe o.seed
-  options.honoursLeeway = unsafe o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0
-  options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_BOUND) != 0
-  options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_RECORDS) != 0
+  options.honoursLeeway = unsafe o.flags & UInt32(CHIME_QUEUE_FLAG_HONOUR_LEEWAY) != 0
+  options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_FLAG_BOUND) != 0
+  options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_FLAG_RECORDS) != 0
   options.realtimePriority = unsafe o.realtime_priority
   options.affinity = unsafe o.affinity
   if unsafe o.enter != nil || o.leave != nil {
@@ -115,8 +115,8 @@ public func chime_queue_create(
   return unsafe making(queue) { () throws(Status) in try unsafe make.function(queueOptions(pointer, for: make.kind)) }
 }
 
-@_cdecl("chime_queue_main") @implementation
-public func chime_queue_main(
+@_cdecl("chime_queue_create_main") @implementation
+public func chime_queue_create_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
@@ -125,8 +125,8 @@ public func chime_queue_main(
   }
 }
 
-@_cdecl("chime_queue_wrap_dispatch") @implementation
-public func chime_queue_wrap_dispatch(
+@_cdecl("chime_queue_create_on_dispatch") @implementation
+public func chime_queue_create_on_dispatch(
   _ dispatch_queue: UnsafeMutableRawPointer?, _ pointer: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
@@ -227,8 +227,8 @@ private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chi
 
 @_cdecl("chime_queue_dump") @implementation
 public func chime_queue_dump(
-  _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
-  _ length: UnsafeMutablePointer<UInt64>?
+  _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int,
+  _ length: UnsafeMutablePointer<Int>?
 ) -> chime_status {
   unsafe Arguments.write(text, capacity, length, unknown: QueueCore.unknown(queue)) { QueueCore.dump(queue, into: &$0) }
     .rawValue
@@ -236,18 +236,19 @@ public func chime_queue_dump(
 
 @_cdecl("chime_queue_list") @implementation
 public func chime_queue_list(
-  _ queues: UnsafeMutablePointer<chime_queue_t>?, _ capacity: UInt64, _ count: UnsafeMutablePointer<UInt64>?
+  _ queues: UnsafeMutablePointer<chime_queue_t>?, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?
 ) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
   guard let count = unsafe count else { return Arguments.null("count").rawValue }
   guard unsafe queues != nil || capacity == 0 else {
-    return Status.invalidArgument.because("queues is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
+    return Status.invalidArgument.because("queues is NULL, and capacity (%u) is not 0", Int64(capacity))
       .rawValue
   }
-  var found: UInt64 = 0
+  let capacity = Arguments.capacity(capacity)
+  var found = 0
   QueueControlBlocks.forEachID { id in
     // SAFETY: the header asks for room for `capacity` ids.
-    if found < capacity { unsafe queues?[Int(found)] = id }
+    if found < capacity { unsafe queues?[found] = id }
     found += 1
   }
   unsafe count.pointee = found

@@ -79,8 +79,8 @@ public func chime_run_loop_add_common_mode(
   }
 }
 
-@_cdecl("chime_run_loop_queue_create") @implementation
-public func chime_run_loop_queue_create(
+@_cdecl("chime_queue_create_on_run_loop") @implementation
+public func chime_queue_create_on_run_loop(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {

@@ -298,8 +298,8 @@ public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePo
 
 @_cdecl("chime_timer_explain") @implementation
 public func chime_timer_explain(
-  _ timer: chime_timer_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
-  _ length: UnsafeMutablePointer<UInt64>?
+  _ timer: chime_timer_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int,
+  _ length: UnsafeMutablePointer<Int>?
 ) -> chime_status {
   unsafe Arguments.write(text, capacity, length, unknown: TimerRef.unknown(timer)) {
     TimerRef(timer)?.explain(into: &$0) ?? false

@@ -212,6 +212,6 @@ public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_statu
   if timer == 0 { return Status.ok.rawValue }
   return callingBack {
     guard let removed = WeakTimerCore.table.remove(timer) else { return unknownTimer(timer).rawValue }
-    return removed.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
+    return removed.invalidate().isRunning ? Status.running.rawValue : Status.ok.rawValue
   }
 }

@@ -6,6 +6,7 @@
  * sense beside each other, or on a kind of queue: refusals.c.)
  */
 #include "arguments.h"
+#include "status_set.h"
 
 /* ---- Places --------------------------------------------------------------------------------------------- */
 
@@ -74,7 +75,7 @@ world *world_new(csuite *t) {
   w->t = t;
   w->queues[0] = csuite_queue(t, VIRTUAL);
   w->queues[1] = host_queue(t, 0);
-  w->queues[2] = host_queue(t, CHIME_QUEUE_RECORDS);
+  w->queues[2] = host_queue(t, CHIME_QUEUE_FLAG_RECORDS);
   w->options = refused_options(t);
   w->queue_options = QUEUE_OPTIONS(.flags = 0);
   w->schedule = *AFTER(CHIME_HOUR);
@@ -83,7 +84,7 @@ world *world_new(csuite *t) {
   EXPECT_OK(
       chime_timer_start(alive[QUEUE], &TIMER_OPTIONS(.handler = never), EVERY(CHIME_HOUR, CHIME_HOUR), &alive[TIMER]));
   EXPECT_OK(chime_target_create(&w->destroyed, count_call, &alive[TARGET]));
-  EXPECT_OK(chime_expiring_create(alive[QUEUE], w, NULL, CHIME_HOUR, &alive[VALUE]));
+  EXPECT_OK(chime_expiring_create(alive[QUEUE], CHIME_HOUR, w, NULL, &alive[VALUE]));
   EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &alive[WEAK_TIMER]));
   w->given = (arguments){.queue = alive[QUEUE],
                          .timer = alive[TIMER],
@@ -176,7 +177,7 @@ chime_status call_with(world *w, const place *p, value v, chime_queue_t queue) {
 
 void expect_refusal(world *w, const place *p, chime_status answer, chime_status expected, const char *beginning) {
   const char *sentence = chime_last_error_detail();
-  csuite_expect(w->t, (p->function->statuses & STATUS_BIT(answer)) != 0, __FILE__, __LINE__, p->name);
+  csuite_expect(w->t, status_set_has(p->function->statuses, answer), __FILE__, __LINE__, p->name);
   if (!csuite_expect_status(w->t, answer, expected, __FILE__, __LINE__, p->name) || !CHIME_FAILED(expected)) return;
   if (strncmp(sentence, beginning, strlen(beginning)) != 0 || strstr(sentence, last_of(p)->name) == NULL) {
     csuite_expect_text(w->t, sentence, beginning, __FILE__, __LINE__, p->name);
@@ -192,7 +193,7 @@ static const struct {
 } senseless[] = {
     {A_DURATION, {.number = -1}, " (-1 ns) is "},
     {A_DURATION, {.number = INT64_MIN}, " (-9223372036.854775808 s) is "},
-    {A_CONSTANT, {.number = -1}, " (-1) is none of the constants that it may be"},
+    {A_CONSTANT, {.number = -1}, " (4294967295) is none of the constants that it may be"},
     {A_CONSTANT, {.number = 1000}, " (1000) is none of the constants that it may be"},
     {FLAGS, {.number = INT64_C(1) << 31}, " (2147483648) has a bit that is no flag"},
     {A_TRUTH, {.number = 2}, ""},
@@ -228,7 +229,7 @@ static const struct {
     {"set_trace(trace)", "NULL ends the trace"},
     {"trace_to_file(path)", "a file's name is whatever bytes the system takes, and NULL ends the file"},
     {"set_allocator(allocator", "it is too late for any"},
-    {"queue_wrap_dispatch(options)", "NULL stands for the defaults, and what is given is no dispatch queue"},
+    {"queue_create_on_dispatch(options)", "NULL stands for the defaults, and what is given is no dispatch queue"},
 };
 
 static int is_excepted(const place *p) {
@@ -291,13 +292,13 @@ static const struct pair {
     {A_SCHEDULE(.flags = 6), ".flags (6) has a bit that is no flag"},
     {A_SCHEDULE(.interval_ns = 10, .missed_policy = 2), ".missed_policy (2) is none of the constants that it may be"},
     {A_SCHEDULE(.interval_ns = 10, .resume_policy = 2), ".resume_policy (2) is none of the constants that it may be"},
-    {OPTIONS(.handler = never, .flags = CHIME_TIMER_BACKGROUND << 1), ".flags (32) has a bit that is no flag"},
+    {OPTIONS(.handler = never, .flags = CHIME_TIMER_BACKGROUND << 1), ".flags (33554432) has a bit that is no flag"},
     {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_ARMED),
-     ".flags has CHIME_TIMER_RECORD_ARMED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+     ".flags has CHIME_TIMER_RECORD_ARMED, which is for timers of queues with CHIME_QUEUE_FLAG_RECORDS"},
     {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE),
-     ".flags has CHIME_TIMER_RECORD_CANCELLED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+     ".flags has CHIME_TIMER_RECORD_CANCELLED, which is for timers of queues with CHIME_QUEUE_FLAG_RECORDS"},
     {OPTIONS(.handler = never, .flags = CHIME_TIMER_RECORD_FINALIZE),
-     ".flags has CHIME_TIMER_RECORD_FINALIZE, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+     ".flags has CHIME_TIMER_RECORD_FINALIZE, which is for timers of queues with CHIME_QUEUE_FLAG_RECORDS"},
     {OPTIONS(.cancel_handler = never), ".handler is NULL, and another function of options is not"},
     {OPTIONS(.registration_handler = never), ".handler is NULL, and another function of options is not"},
     {OPTIONS(.finalizer = never_function), ".handler is NULL, and another function of options is not"},
@@ -369,7 +370,7 @@ static uint64_t written(csuite *t, const place *p, const room *r, size_t element
 /* There are as many records to take, again. */
 static void record_many(csuite *t, chime_queue_t records) {
   static chime_tick taken[2 * MANY];
-  uint32_t count = 1;
+  size_t count = 1;
   while (count > 0 && !csuite_failed(t)) {
     EXPECT_OK(chime_queue_take_ticks(records, taken, sizeof taken[0], 2 * MANY, &count));
   }
@@ -474,7 +475,7 @@ static unsigned support_of(csuite *t, const function_of_chime *f) {
   for (size_t i = 0; i < sizeof supported / sizeof supported[0]; i++) {
     if (strcmp(supported[i].name, f->name) == 0) return supported[i].places;
   }
-  csuite_expect(t, (f->statuses & STATUS_BIT(CHIME_ERROR_UNSUPPORTED)) == 0, __FILE__, __LINE__, f->name);
+  csuite_expect(t, !status_set_has(f->statuses, CHIME_ERROR_UNSUPPORTED), __FILE__, __LINE__, f->name);
   return ON_ALL;
 }
 

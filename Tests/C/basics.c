@@ -21,9 +21,9 @@ chime_status create_queue(where place, const chime_queue_options *options, chime
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
     case RUN_LOOP:
       if (*loop == 0) status = chime_run_loop_create(NULL, loop);
-      return status == CHIME_OK ? chime_run_loop_queue_create(*loop, NULL, options, queue) : status;
+      return status == CHIME_OK ? chime_queue_create_on_run_loop(*loop, NULL, options, queue) : status;
     case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
-    case MAIN: return chime_queue_main(options, queue);
+    case MAIN: return chime_queue_create_main(options, queue);
     case VIRTUAL: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
     default: return CHIME_ERROR_INVALID_ARGUMENT;
   }

@@ -159,7 +159,7 @@ TESTS_ON_DISPATCH_QUEUES(a_value_that_is_over_at_once_is_finalized_on_its_queue)
   for (int i = 0; i < csuite_scaled(2000) && !csuite_failed(t); i++) {
     chime_expiring_t value;
     store(&c->is_made, 0);
-    EXPECT_OK(chime_expiring_create(queue, c, note_who_finalizes, i % 8 * 1000, &value));
+    EXPECT_OK(chime_expiring_create(queue, i % 8 * 1000, c, note_who_finalizes, &value));
     store(&c->is_made, 1);
     EXPECT(await(&c->finalized, i + 1));
     EXPECT_OK(chime_expiring_release(value));

@@ -1,12 +1,12 @@
 /* explain.c - chime_timer_explain and chime_queue_dump: what they say of a timer in each state, and in what room. */
 #include "run_loop.h"
 
-typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
+typedef chime_status (*writer)(uint64_t id, char *text, size_t capacity, size_t *length);
 
 static const char *text_of(csuite *t, writer write, uint64_t id) {
   enum { CAPACITY = 16384 };
   char *text = csuite_memory(t, CAPACITY);
-  uint64_t length = 0;
+  size_t length = 0;
   EXPECT_OK(write(id, text, CAPACITY, &length));
   EXPECT_EQ(length, strlen(text));
   return text;
@@ -230,16 +230,16 @@ VIRTUAL_TEST(a_dump_is_in_units_of_people) {
 static void check_text(csuite *t, writer write, uint64_t id) {
   char cut[2048];
   const char *text = text_of(t, write, id);
-  uint64_t length = strlen(text), again;
+  size_t length = strlen(text), again;
   EXPECT_OK(write(id, NULL, 0, &again)); /* only asks */
   EXPECT_EQ(again, length);
-  for (uint64_t capacity = 1; capacity <= length + 1; capacity++) {
+  for (size_t capacity = 1; capacity <= length + 1; capacity++) {
     memset(cut, '#', sizeof cut);
     again = 0;
     EXPECT_OK(write(id, cut, capacity, capacity % 2 == 0 ? &again : NULL));
     if (capacity % 2 == 0) EXPECT_EQ(again, length);
     REQUIRE(memchr(cut, 0, (size_t)capacity) != NULL);
-    uint64_t end = capacity - 1;
+    size_t end = capacity - 1;
     while ((text[end] & 0xc0) == 0x80) end--; /* it begins before, and does not fit */
     EXPECT_EQ(strlen(cut), end);
     EXPECT(strncmp(cut, text, strlen(cut)) == 0);

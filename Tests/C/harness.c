@@ -321,7 +321,7 @@ int csuite_expect_log(csuite *t, const char *expected, const char *file, int lin
 
 static void *drive(void *argument) {
   chime_queue_t queue = (chime_queue_t)(uintptr_t)argument;
-  chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED);
   return NULL;
 }
 
@@ -338,7 +338,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return 0;
   }
-  status = is_wrapped ? chime_queue_wrap_dispatch(csuite_wrapped(place), NULL, &queue)
+  status = is_wrapped ? chime_queue_create_on_dispatch(csuite_wrapped(place), NULL, &queue)
                       : create_queue(place, NULL, &queue, &loop);
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);

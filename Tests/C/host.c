@@ -40,7 +40,7 @@ static void count_due(const chime_tick *tick, void *context) { ++*(int *)context
 
 static void run_what_is_due(csuite *t, chime_queue_t queue, int *ran) {
   chime_tick ticks[4];
-  uint32_t count;
+  size_t count;
   if (chime_queue_take_ticks(queue, ticks, sizeof *ticks, 4, &count) == CHIME_OK) *ran += (int)count;
   else process(t, queue, 0);
 }
@@ -64,7 +64,7 @@ static void check_what_is_due(csuite *t, chime_queue_t queue, chime_handler hand
 }
 
 HOST_TEST(process_runs_all_that_is_due, 0) { check_what_is_due(t, queue, count_due); }
-HOST_TEST(all_that_is_due_is_taken, CHIME_QUEUE_RECORDS) { check_what_is_due(t, queue, NULL); }
+HOST_TEST(all_that_is_due_is_taken, CHIME_QUEUE_FLAG_RECORDS) { check_what_is_due(t, queue, NULL); }
 
 static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
@@ -72,7 +72,7 @@ static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
 }
 
 /* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
-HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
+HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_FLAG_BOUND) {
   probe *p = probe_new(t, queue, NULL);
   p->on_tick = check_own_time;
   for (int i = 0; i < csuite_scaled(1000); i++) {
@@ -104,7 +104,7 @@ static chime_status change(int64_t kind, chime_timer_t timer, int64_t deadline) 
  * most a unit beyond it. The thread that made a bound queue changes its timers by plain stores. Each has a twin on a
  * virtual queue, which is exact. Nothing is due here.
  */
-HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEUE_BOUND) {
+HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEUE_FLAG_BOUND) {
   enum { TIMERS = 300 };
   probe *timers[TIMERS], *twins[TIMERS];
   dice d = {UINT64_C(800)};
@@ -200,9 +200,10 @@ HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
 /* What each call that drives a queue must answer here: p->status. */
 THREAD(expect_refused, probe, p) {
   chime_tick tick;
+  size_t taken;
   uint32_t count;
-  if (p->number == CHIME_QUEUE_RECORDS) {
-    EXPECT_STATUS(chime_queue_take_ticks(p->queue, &tick, sizeof tick, 1, &count), p->status);
+  if (p->number == CHIME_QUEUE_FLAG_RECORDS) {
+    EXPECT_STATUS(chime_queue_take_ticks(p->queue, &tick, sizeof tick, 1, &taken), p->status);
   } else {
     EXPECT_STATUS(chime_queue_process(p->queue, 0, &count), p->status);
     EXPECT_STATUS(chime_queue_run(p->queue, 0), p->status);
@@ -222,8 +223,8 @@ HOST_TEST(driving_inside_a_handler_would_deadlock, 0) { /* [1] */
 }
 
 TEST(a_bound_queue_refuses_other_threads) {
-  for (uint32_t flags = 0; flags <= CHIME_QUEUE_RECORDS; flags += CHIME_QUEUE_RECORDS) {
-    probe *p = probe_new(t, host_queue(t, CHIME_QUEUE_BOUND | flags), "a");
+  for (uint32_t flags = 0; flags <= CHIME_QUEUE_FLAG_RECORDS; flags += CHIME_QUEUE_FLAG_RECORDS) {
+    probe *p = probe_new(t, host_queue(t, CHIME_QUEUE_FLAG_BOUND | flags), "a");
     p->status = CHIME_ERROR_WRONG_THREAD;
     p->number = flags;
     run_on_a_thread(t, expect_refused, p);
@@ -238,7 +239,7 @@ typedef struct owner {
 
 THREAD(own_a_bound_queue, owner, o) {
   o->thread = pthread_self();
-  o->p = probe_after(t, host_queue(t, CHIME_QUEUE_BOUND), "a", 0);
+  o->p = probe_after(t, host_queue(t, CHIME_QUEUE_FLAG_BOUND), "a", 0);
   EXPECT(is_readable(fd_of(t, o->p->queue), LONG));
 }
 
@@ -286,7 +287,7 @@ TEST(what_is_far_is_not_never) {
       int32_t timeout = -1;
       int64_t next = 0;
       probe *p = probe_start(t, queue, NULL, AT(far));
-      if (!is_virtual) EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_TIMED_OUT);
+      if (!is_virtual) EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT), CHIME_TIMED_OUT);
       /* By the wall clock as it is looked at then, which on some systems is nanoseconds off. */
       if (clock != CHIME_CLOCK_WALL) EXPECT_EQ(next_deadline(t, queue) < far, 0);
       EXPECT(next_deadline(t, queue) < CHIME_FOREVER);
@@ -301,31 +302,31 @@ TEST(what_is_far_is_not_never) {
 
 static void stop_and_run_again(csuite *t, probe *p, const chime_tick *tick) {
   stop_the_queue(t, p, tick);
-  EXPECT_STATUS(chime_queue_run(p->queue, CHIME_RUN_UNTIL_STOPPED), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT_STATUS(chime_queue_run(p->queue, CHIME_QUEUE_RUN_UNTIL_STOPPED), CHIME_ERROR_WOULD_DEADLOCK);
 }
 
 /* A stop in the handler is left to the run that is under way. */
 HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
   probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, stop_and_run_again);
-  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED), CHIME_STOPPED);
   EXPECT_EQ(p->ticks, 1);
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT_OK(chime_queue_stop(queue));
-  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED), CHIME_STOPPED);
 }
 
 /* What is due runs, and nothing is waited for. */
 HOST_TEST(a_run_that_may_not_wait_returns_instead, 0) {
-  EXPECT_OK(chime_queue_run(queue, CHIME_RUN_NO_WAIT));
-  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT | CHIME_RUN_UNTIL_STOPPED), CHIME_TIMED_OUT);
+  EXPECT_OK(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT));
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT | CHIME_QUEUE_RUN_UNTIL_STOPPED), CHIME_TIMED_OUT);
   probe *late = probe_after(t, queue, "late", CHIME_HOUR);
   probe *due = probe_after(t, queue, "due", 0);
-  AWAIT(chime_queue_run(queue, CHIME_RUN_NO_WAIT) == CHIME_TIMED_OUT && due->ticks == 1);
+  AWAIT(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT) == CHIME_TIMED_OUT && due->ticks == 1);
   EXPECT_OK(chime_queue_stop(queue));
-  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_STOPPED);
-  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_NO_WAIT), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT), CHIME_STOPPED);
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT), CHIME_TIMED_OUT);
   EXPECT_OK(chime_timer_release(late->timer));
-  EXPECT_OK(chime_queue_run(queue, CHIME_RUN_NO_WAIT));
+  EXPECT_OK(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT));
   EXPECT_EQ(late->ticks, 0);
 }
 
@@ -343,7 +344,7 @@ static void *use_all_the_time(void *argument) {
   chime_queue_t queue;
   while ((queue = __atomic_load_n(&c->queue, __ATOMIC_ACQUIRE)) != 0) {
     if (runs) {
-      chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+      chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED);
     } else {
       chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL);
       chime_queue_stop(queue);

@@ -12,7 +12,7 @@ static pthread_t main_thread;
 static chime_queue_t main_queue(csuite *t) {
   chime_queue_t queue = 0;
   main_thread = pthread_self();
-  EXPECT_OK(chime_queue_main(NULL, &queue));
+  EXPECT_OK(chime_queue_create_main(NULL, &queue));
   csuite_ends(t, queue, 100 * CHIME_MILLISECOND); /* nobody drains it then */
   return queue;
 }
@@ -104,7 +104,7 @@ static void a_signal_handler_may_stop(csuite *t, chime_queue_t queue) {
   stopped = 0;
   REQUIRE(system_handle_signal(stop_on_signal));
   if (spawn(t, &thread, signal_soon, &self)) {
-    EXPECT_STATUS(queue == 0 ? chime_main_run() : chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+    EXPECT_STATUS(queue == 0 ? chime_main_run() : chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED), CHIME_STOPPED);
     pthread_join(thread, NULL);
     EXPECT_EQ(stopped, 1);
   }
@@ -117,7 +117,7 @@ TEST_ALONE(a_signal_handler_may_stop_the_run_of_a_host_driven_queue) { a_signal_
 /* ---- Functions -------------------------------------------------------------------------------------------------- */
 
 THREAD(sync_and_give_up, probe, p) {
-  EXPECT_STATUS(chime_queue_sync(p->queue, probe_function, p, 20 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_sync(p->queue, probe_function, p, 20 * CHIME_MILLISECOND), CHIME_ERROR_TIMED_OUT);
 }
 
 THREAD(sync_then_stop, probe, p) {

@@ -44,7 +44,7 @@ THREAD_OF_TEST(loop_of_a_thread) {
   chime_weak_timer_t weak[2];
   int64_t object = 0;
   int ticks = 0;
-  EXPECT_OK(chime_run_loop_queue_create(current_loop(t), TRACKING, NULL, &queue));
+  EXPECT_OK(chime_queue_create_on_run_loop(current_loop(t), TRACKING, NULL, &queue));
   EXPECT_OK(chime_timer_after(queue, 0, count_action, &ticks, NULL, NULL));
   EXPECT_OK(chime_target_create(&object, NULL, &target));
   for (int i = 0; i < 4; i++) {
@@ -66,17 +66,17 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
     static const char *const modes[] = {NULL, TRACKING, CHIME_RUN_LOOP_COMMON_MODES};
     chime_run_loop_t loop = 0;
     chime_queue_t queue = 0, other = 0;
-    EXPECT_OK(chime_run_loop_queue_create(stays, modes[i % 3], NULL, &other));
+    EXPECT_OK(chime_queue_create_on_run_loop(stays, modes[i % 3], NULL, &other));
     if (i % 2 == 0) {
       run_on_a_thread(t, loop_of_a_thread, t);
     } else {
       made += EXPECT_OK(chime_run_loop_create(NULL, &loop));
-      REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+      REQUIRE_OK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
       EXPECT_OK(chime_queue_async(queue, count_my_end, &threads_ended, NULL));
       EXPECT_OK(chime_queue_async(queue, count_call, &threads_made, NULL));
       EXPECT(await(&threads_made, made));
       EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-      EXPECT_OK(chime_run_loop_queue_create(loop, modes[i % 3], NULL, &queue));
+      EXPECT_OK(chime_queue_create_on_run_loop(loop, modes[i % 3], NULL, &queue));
       EXPECT_OK(chime_run_loop_release(loop));
       EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     }

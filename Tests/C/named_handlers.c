@@ -97,7 +97,7 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned)
   EXPECT(await(&x->flag, 1));
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND), CHIME_ERROR_TIMED_OUT);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "x"), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&p->finalized), 0);

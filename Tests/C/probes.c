@@ -14,15 +14,16 @@ ANSWER(poll_timeout, int32_t, chime_queue_poll_timeout, 7)
 ANSWER(stats_of, chime_queue_stats, chime_queue_get_stats, CHIME_QUEUE_STATS_INIT)
 
 int is_stale(chime_timer_t timer) {
-  chime_state state = -1;
-  return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == -1;
+  chime_state state = 99;
+  return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == 99;
 }
 
 chime_status query(int kind, chime_queue_t queue, chime_timer_t timer) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   chime_state state = 0;
-  uint64_t generation = 0, length = 0;
+  uint64_t generation = 0;
+  size_t length = 0;
   int64_t time = 0;
   char text[256];
   switch (kind) {
@@ -225,7 +226,7 @@ probe *probe_target(csuite *t, const char *name) {
 
 probe *probe_value(csuite *t, chime_queue_t queue, const char *name, int64_t lifetime_ns) {
   probe *p = probe_new(t, queue, name);
-  EXPECT_OK(chime_expiring_create(queue, p, probe_finalizer, lifetime_ns, &p->id));
+  EXPECT_OK(chime_expiring_create(queue, lifetime_ns, p, probe_finalizer, &p->id));
   return p;
 }
 

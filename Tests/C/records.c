@@ -17,16 +17,16 @@ static chime_timer_t record_now(csuite *t, chime_queue_t queue, void *context, u
   return record_timer(t, queue, context, flags, *EVERY(0, CHIME_HOUR));
 }
 
-static uint32_t take(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
-  uint32_t count = 99;
+static size_t take(csuite *t, chime_queue_t queue, chime_tick *ticks, size_t capacity) {
+  size_t count = 99;
   EXPECT_OK(chime_queue_take_ticks(queue, ticks, sizeof *ticks, capacity, &count));
   return count;
 }
 
 /* Takes until there are records. */
-static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
+static size_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, size_t capacity) {
   int64_t end = monotonic_ns() + PATIENCE;
-  uint32_t count = 0;
+  size_t count = 0;
   while (count == 0 && EXPECT(monotonic_ns() < end)) {
     EXPECT(is_readable(fd_of(t, queue), LONG));
     count = take(t, queue, ticks, capacity);
@@ -34,7 +34,7 @@ static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uin
   return count;
 }
 
-HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_RECORDS) {
+HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_FLAG_RECORDS) {
   char context[] = "c";
   chime_tick ticks[8];
   chime_timer_t timer = record_now(t, queue, context, ALL_RECORDS);
@@ -63,7 +63,7 @@ HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_RECORDS) {
  * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
  * whose record was just taken. It is busy, and what was to bring it has been used up.
  */
-HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QUEUE_RECORDS) {
+HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QUEUE_FLAG_RECORDS) {
   enum { OTHERS = 200 };
   int fd = fd_of(t, queue), round, i;
   chime_tick ticks[OTHERS + 8];
@@ -76,7 +76,7 @@ HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QU
     /* Their records take longer than it is to the timer's next tick. */
     for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, *AFTER(2));
     sleep_ns(CHIME_MILLISECOND);
-    uint32_t count = take_some(t, queue, ticks, 1);
+    size_t count = take_some(t, queue, ticks, 1);
     EXPECT(count == 1 && ticks[0].timer == others[0]);
     count = take(t, queue, ticks, OTHERS + 8);
     EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
@@ -90,7 +90,7 @@ HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QU
   }
 }
 
-HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_RECORDS) {
+HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_FLAG_RECORDS) {
   chime_tick ticks[4];
   chime_timer_t first = record_now(t, queue, NULL, 0);
   chime_timer_t second = record_now(t, queue, NULL, 0);
@@ -103,14 +103,14 @@ HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_REC
   EXPECT_STATUS(chime_timer_check_generation(first, ticks[0].generation), CHIME_ERROR_INVALID_HANDLE);
 }
 
-HOST_TEST(a_taken_tick_holds_its_target, CHIME_QUEUE_RECORDS) {
+HOST_TEST(a_taken_tick_holds_its_target, CHIME_QUEUE_FLAG_RECORDS) {
   probe *o = probe_target(t, "o");
   chime_timer_t timer;
   chime_tick ticks[4];
   REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.target = o->id), EVERY(0, CHIME_HOUR), &timer));
   REQUIRE(take_some(t, queue, ticks, 4) == 1);
   EXPECT(ticks[0].target == o);
-  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_STATUS(chime_target_release(o->id), CHIME_RUNNING);
   EXPECT_EQ(load(&o->finalized), 0);
   EXPECT_EQ(state_of(t, timer), CHIME_STATE_CANCELLED);
   EXPECT(is_readable(fd_of(t, queue), LONG));
@@ -118,12 +118,12 @@ HOST_TEST(a_taken_tick_holds_its_target, CHIME_QUEUE_RECORDS) {
   EXPECT_EQ(load(&o->finalized), 1);
 }
 
-HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIME_QUEUE_RECORDS) {
+HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIME_QUEUE_FLAG_RECORDS) {
   struct {
     chime_tick tick;
     uint64_t tail;
   } longer[3];
-  uint32_t count = 0, all = 0;
+  size_t count = 0, all = 0;
   int i;
   for (i = 0; i < 7; i++)
     record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, *AFTER(0));
@@ -140,7 +140,7 @@ HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIM
 }
 
 /* [8] [13]: a handle that is due now, until the next take; then it rests. */
-HOST_TEST(the_end_of_a_record_is_asked_for_where_something_follows_it, CHIME_QUEUE_RECORDS) {
+HOST_TEST(the_end_of_a_record_is_asked_for_where_something_follows_it, CHIME_QUEUE_FLAG_RECORDS) {
   static const struct {
     uint32_t flags, follow; /* records at the next take */
     int is_wanted;
@@ -164,15 +164,15 @@ HOST_TEST(the_end_of_a_record_is_asked_for_where_something_follows_it, CHIME_QUE
 static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
 
 /* The take that lets go of the target ends the queue, and writes nothing. */
-HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_RECORDS) {
+HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_FLAG_RECORDS) {
   chime_target_t target = 0;
   chime_timer_t timer;
   chime_tick ticks[8];
-  uint32_t i, count = 0;
+  size_t i, count = 0;
   REQUIRE_OK(chime_target_create(&queue, release_the_queue, &target));
   REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.target = target), AFTER(0), &timer));
   REQUIRE(take_some(t, queue, ticks, 8) == 1);
-  EXPECT_OK(chime_target_release(target)); /* the taken tick holds it */
+  EXPECT_STATUS(chime_target_release(target), CHIME_RUNNING); /* the taken tick holds it */
   for (i = 0; i < 3; i++) EXPECT_OK(chime_queue_async(queue, NULL, ticks, NULL));
   memset(ticks, 0xEE, sizeof ticks);
   if (chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count) != CHIME_OK) return;
@@ -180,7 +180,7 @@ HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_RECORDS) 
 }
 
 /* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
+HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_FLAG_RECORDS) {
   chime_tick ticks[4];
   chime_timer_t timer = record_now(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE);
   REQUIRE(take_some(t, queue, ticks, 4) == 1);
@@ -210,11 +210,11 @@ THREAD(take_and_end, taker, k) {
 }
 
 THREAD(wait_for_the_record, taker, k) {
-  EXPECT_STATUS(chime_timer_cancel_and_wait(k->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(k->timer, CHIME_MILLISECOND), CHIME_ERROR_TIMED_OUT);
 }
 
 /* Any thread's next take ends it, so that another one may wait, whatever the system calls it. */
-HOST_TEST(a_thread_with_the_name_of_the_one_that_took_a_record_may_wait_for_its_end, CHIME_QUEUE_RECORDS) {
+HOST_TEST(a_thread_with_the_name_of_the_one_that_took_a_record_may_wait_for_its_end, CHIME_QUEUE_FLAG_RECORDS) {
   taker k = {t, 0, queue, record_now(t, queue, NULL, 0)};
   chime_tick record;
   run_on_a_thread(t, take_and_end, &k);

@@ -43,12 +43,12 @@ static const struct queue_row {
     {ALL, CHIME_OK, NULL, {.size = 0}},
     {ALL & ~ON(HOST),
      CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags has CHIME_QUEUE_BOUND, which only host-driven queues have",
-     {.flags = CHIME_QUEUE_BOUND}},
+     "options.flags has CHIME_QUEUE_FLAG_BOUND, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_FLAG_BOUND}},
     {ALL & ~ON(HOST),
      CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags has CHIME_QUEUE_RECORDS, which only host-driven queues have",
-     {.flags = CHIME_QUEUE_RECORDS}},
+     "options.flags has CHIME_QUEUE_FLAG_RECORDS, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_FLAG_RECORDS}},
     {ON(DISPATCH) | ON(WRAPPED_SERIAL), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
     {(OWN | OTHERS) & ~(ON(DISPATCH) | ON(VIRTUAL)), CHIME_OK, NULL, {.clock = CHIME_CLOCK_BOOTTIME}},
     {THREADED | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
@@ -56,7 +56,7 @@ static const struct queue_row {
     {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
     {ALL & ~ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_WALL}},
-    {ALL, CHIME_OK, NULL, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
+    {ALL, CHIME_OK, NULL, {.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
     {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "start_ns is for virtual queues only", {.start_ns = 5}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.seed = UINT64_MAX}},
@@ -79,7 +79,7 @@ enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
 /* Of those on a run loop: on the calling thread's. */
 static chime_status make(csuite *t, where place, const chime_queue_options *options, chime_queue_t *queue) {
   chime_run_loop_t loop = place == RUN_LOOP ? current_loop(t) : 0;
-  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped(place), options, queue);
+  if (place == WRAPPED_SERIAL) return chime_queue_create_on_dispatch(csuite_wrapped(place), options, queue);
   return create_queue(place, options, queue, &loop);
 }
 
@@ -129,7 +129,7 @@ TEST_ALONE(main_queue_options_are_checked) { check_queue_options(t, MAIN); }
 /* By any thread, and whether anybody drains it or not. */
 TEST(a_main_queue_can_be_made_and_ended_anywhere) {
   chime_queue_t queue = UNTOUCHED;
-  chime_status status = chime_queue_main(NULL, &queue);
+  chime_status status = chime_queue_create_main(NULL, &queue);
   if (status == CHIME_ERROR_UNSUPPORTED) {
     EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
     EXPECT_EQ(queue, UNTOUCHED);
@@ -145,7 +145,7 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   chime_queue_t queue = UNTOUCHED;
   if (csuite_has_dispatch()) return;
   UNSUPPORTED(chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue), "this libchime was built without libdispatch");
-  UNSUPPORTED(chime_queue_wrap_dispatch(&queue, NULL, &queue), "this libchime was built without libdispatch");
+  UNSUPPORTED(chime_queue_create_on_dispatch(&queue, NULL, &queue), "this libchime was built without libdispatch");
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
@@ -165,18 +165,72 @@ VIRTUAL_TEST(a_deadline_does_not_go_with_the_remaining_time_that_is_kept) {
   }
 }
 
+/* ---- Flags ---------------------------------------------------------------------------------------------------------- */
+
+enum { KIND, OF_QUEUE, OF_RUN, OF_RUN_LOOP, OF_SCHEDULE, OF_TIMER, SETS };
+static const struct {
+  uint32_t bits;
+  int set;
+} constants[] = {
+    {CHIME_QUEUE_CONCURRENT, KIND},
+    {CHIME_QUEUE_HOST, KIND},
+    {CHIME_QUEUE_PRECISE, KIND},
+    {CHIME_QUEUE_VIRTUAL, KIND},
+    {CHIME_QUEUE_DISPATCH, KIND},
+    {CHIME_QUEUE_FLAG_HONOUR_LEEWAY, OF_QUEUE},
+    {CHIME_QUEUE_FLAG_BOUND, OF_QUEUE},
+    {CHIME_QUEUE_FLAG_RECORDS, OF_QUEUE},
+    {CHIME_QUEUE_RUN_UNTIL_STOPPED, OF_RUN},
+    {CHIME_QUEUE_RUN_NO_WAIT, OF_RUN},
+    {CHIME_RUN_LOOP_UNTIL_TICK, OF_RUN_LOOP},
+    {CHIME_SCHEDULE_DEADLINE, OF_SCHEDULE},
+    {CHIME_TIMER_SELF_RELEASE, OF_TIMER},
+    {CHIME_TIMER_RECORD_ARMED, OF_TIMER},
+    {CHIME_TIMER_RECORD_CANCELLED, OF_TIMER},
+    {CHIME_TIMER_RECORD_FINALIZE, OF_TIMER},
+    {CHIME_TIMER_BACKGROUND, OF_TIMER},
+};
+enum { CONSTANTS = sizeof constants / sizeof constants[0] };
+
+static chime_status use(int set, uint32_t bits, chime_queue_t host, chime_timer_t timer) {
+  uint64_t id = 0;
+  switch (set) {
+    case KIND: return chime_queue_create(bits, NULL, &id);
+    case OF_QUEUE: return chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = bits), &id);
+    case OF_RUN: return chime_queue_run(host, bits);
+    case OF_RUN_LOOP: return chime_run_loop_run(NULL, 0, bits);
+    case OF_SCHEDULE: return chime_timer_reschedule(timer, &SCHEDULE(.flags = bits));
+    default: return chime_timer_create(host, &TIMER_OPTIONS(.handler = never, .flags = bits), &id);
+  }
+}
+
+OWN_THREAD_TEST(a_constant_of_one_set_is_refused_where_another_is_meant) {
+  chime_queue_t host = host_queue(t, 0);
+  chime_timer_t timer = 0;
+  REQUIRE_OK(chime_timer_every(host, CHIME_HOUR, never, NULL, NULL, &timer));
+  for (int i = 0; i < CONSTANTS; i++) {
+    for (int j = i + 1; j < CONSTANTS; j++) {
+      if (constants[i].set != KIND || constants[j].set != KIND) EXPECT((constants[i].bits & constants[j].bits) == 0);
+    }
+    for (int set = 0; set < SETS; set++) {
+      if (set != constants[i].set)
+        EXPECT_STATUS(use(set, constants[i].bits, host, timer), CHIME_ERROR_INVALID_ARGUMENT);
+    }
+  }
+}
+
 /* ---- Calls --------------------------------------------------------------------------------------------------------- */
 
 VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
-  chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_FLAG_RECORDS);
   uint64_t id = UNTOUCHED;
-  uint32_t count = 7;
+  size_t count = 7;
   chime_tick tick;
   probe *p = probe_every(t, queue, "a", 10), *value = probe_value(t, queue, "v", 10);
-  INVALID(chime_timer_explain(p->timer, NULL, 1, &id), "text is NULL, and capacity (1) is not 0");
+  INVALID(chime_timer_explain(p->timer, NULL, 1, &count), "text is NULL, and capacity (1) is not 0");
   INVALID(chime_timer_restart(p->timer, &(chime_schedule){0}),
           "schedule.size (0) is not set: its structure has 56 bytes");
-  INVALID(chime_queue_list(NULL, 1, &id), "queues is NULL, and capacity (1) is not 0");
+  INVALID(chime_queue_list(NULL, 1, &count), "queues is NULL, and capacity (1) is not 0");
   INVALID(chime_timer_after(queue, 0, NULL, t, never_function, &id), "handler is NULL, and finalizer is not");
   INVALID(chime_timer_every(queue, 0, NEVER, &id), "interval_ns (0 ns) is not above 0");
   INVALID(chime_queue_async(queue, NULL, t, never_function), "function is NULL, and finalizer is not");
@@ -186,7 +240,7 @@ VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
   INVALID(chime_queue_run(host, 4), "flags (4) has a bit that is no flag");
   EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
   for (int i = 0; i < 4; i++) { /* shorter, not aligned, longer than any */
-    static const uint32_t sizes[] = {0, sizeof tick - 8, sizeof tick + 4, 4104};
+    static const size_t sizes[] = {0, sizeof tick - 8, sizeof tick + 4, 4104};
     EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizes[i], 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
   }
   EXPECT(id == UNTOUCHED && count == 7);
@@ -196,7 +250,7 @@ VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
 }
 
 /* Whatever else the options say, and whichever function it is; other mistakes are told as on other queues. */
-HOST_TEST(a_function_on_a_queue_of_records_is_unsupported, CHIME_QUEUE_RECORDS) {
+HOST_TEST(a_function_on_a_queue_of_records_is_unsupported, CHIME_QUEUE_FLAG_RECORDS) {
   static const char why[] = "queue gives records: the timer's handler, and all other functions, must be NULL there";
   const uint32_t records = CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE;
   const chime_timer_options with[] = {TIMER_OPTIONS(.handler = never), TIMER_OPTIONS(.registration_handler = never),
@@ -268,7 +322,7 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_after(queue, 0, NEVER, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_every(queue, 1, NEVER, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_expiring_create(queue, 1, t, never_function, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_EQ(id, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 2);
   EXPECT_OK(chime_timer_release(a->timer));

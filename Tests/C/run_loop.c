@@ -42,13 +42,13 @@ OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
     EXPECT_STATUS(chime_run_loop_run(no_modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(chime_run_loop_add_common_mode(loop, no_modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
   }
-  EXPECT_STATUS(chime_run_loop_queue_create(loop, "", NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_create_on_run_loop(loop, "", NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queue, UNTOUCHED);
   EXPECT_STATUS(chime_run_loop_run("unheard of", CHIME_FOREVER, 0), CHIME_ERROR_INVALID_ARGUMENT);
   /* That did not make it known. */
   EXPECT_STATUS(chime_run_loop_run("unheard of", 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
   /* Known, once something is in it, or it is a common mode. */
-  EXPECT_OK(chime_run_loop_queue_create(loop, "heard of", NULL, &queue));
+  EXPECT_OK(chime_queue_create_on_run_loop(loop, "heard of", NULL, &queue));
   EXPECT_STATUS(chime_run_loop_run("heard of", 0, 0), CHIME_TIMED_OUT);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_STATUS(chime_run_loop_run("heard of", 0, 0), CHIME_TIMED_OUT);
@@ -287,7 +287,7 @@ static void own_loop_ends(csuite *t, probe_action action, chime_status (*end)(ch
   /* The id is stale when the thread has ended, or was released. */
   AWAIT(chime_run_loop_stop(p->id) == CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_run_loop_release(p->id), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_run_loop_queue_create(p->id, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_queue_create_on_run_loop(p->id, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(none, UNTOUCHED);
   pthread_key_delete(end_of_thread);
 }
@@ -395,7 +395,8 @@ TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
   for (int i = 0; i < 2; i++) {
     chime_queue_t queue = 0;
     int ran = 0;
-    REQUIRE_OK(i == 0 ? chime_run_loop_queue_create(loop, NULL, NULL, &queue) : chime_queue_main(NULL, &queue));
+    REQUIRE_OK(i == 0 ? chime_queue_create_on_run_loop(loop, NULL, NULL, &queue)
+                      : chime_queue_create_main(NULL, &queue));
     for (int j = 0; j < 3; j++) EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
     for (int j = 1; j <= 3; j++) {
       EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
@@ -410,7 +411,7 @@ TEST_ALONE(the_main_loop_runs_a_queue_of_its_own_and_the_main_queue) {
   chime_queue_t queues[2] = {0};
   probe *p[2];
   for (int i = 0; i < 2; i++) {
-    REQUIRE_OK(chime_queue_main(NULL, &queues[i]));
+    REQUIRE_OK(chime_queue_create_main(NULL, &queues[i]));
     p[i] = probe_after(t, queues[i], NULL, 0);
   }
   sleep_ns(CHIME_MILLISECOND);

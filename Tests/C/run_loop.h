@@ -25,7 +25,7 @@ static inline chime_run_loop_t current_loop(csuite *t) {
 /** A queue on that loop, which the test ends; 0, with the failure recorded, when there is none. */
 static inline chime_queue_t queue_of_loop(csuite *t, chime_run_loop_t loop, const char *mode) {
   chime_queue_t queue = 0;
-  if (EXPECT_OK(chime_run_loop_queue_create(loop, mode, NULL, &queue))) csuite_ends(t, queue, PATIENCE);
+  if (EXPECT_OK(chime_queue_create_on_run_loop(loop, mode, NULL, &queue))) csuite_ends(t, queue, PATIENCE);
   return queue;
 }
 

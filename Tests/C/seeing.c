@@ -192,7 +192,7 @@ SERIAL_TEST(the_trace_is_set_while_timers_run) {
 /* ---- Memory and fork --------------------------------------------------------------------------------------------- */
 
 /* Programs of Tests/Faults set one before their first call, as it must be. */
-static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) { return NULL; }
+static void *no_memory(size_t alignment, size_t bytes, void *context) { return NULL; }
 
 static void no_free(void *memory, void *context) {}
 

@@ -7,6 +7,7 @@
 #define CSUITE_STORM_H
 
 #include "harness.h"
+#include "status_set.h"
 
 enum { PLACES = 48, REMEMBERED = 64 };
 
@@ -49,8 +50,8 @@ struct storm {
 #define LOAD(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
 #define SWAP(variable, value) __atomic_exchange_n(&(variable), (value), __ATOMIC_ACQ_REL)
 
-/* One bit for each status: what a declaration lists. */
-#define MAY(name) (UINT32_C(1) << (CHIME_##name + 16))
+/* What a declaration lists. */
+#define MAY(name) STATUS_SET(CHIME_##name)
 #define STALE MAY(ERROR_INVALID_HANDLE)
 
 /** Whether the status is one of those; if not, that is a failure of `call`. */

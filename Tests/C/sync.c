@@ -96,11 +96,11 @@ TESTS_ON_QUEUES_WITH_SYNC(what_gives_up_leaves_the_queue_at_once) {
   probe *held = probe_held(t, queue, 0), *late = probe_new(t, queue, NULL), *p = probe_new(t, queue, NULL);
   int64_t begin = monotonic_ns();
   EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));
-  EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, 30 * CHIME_MILLISECOND), CHIME_ERROR_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   uint64_t used = chime_memory_used();
   for (int i = 0; i < CALLS; i++) {
-    EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, i % 2), CHIME_TIMED_OUT);
+    EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, i % 2), CHIME_ERROR_TIMED_OUT);
   }
   EXPECT(chime_memory_used() < used + CALLS * 32); /* a call that stays is some 500 bytes */
   EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));

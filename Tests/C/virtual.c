@@ -222,7 +222,8 @@ VIRTUAL_TEST(a_limit_ends_with_the_last_due_time_that_it_counts) {
 /* [3] [13]: a tick comes at the roundest instant of its window, here multiples of 2^30 and 2^28. */
 TEST(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups) {
   static const char *const names[] = {"a", "b", "c"};
-  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
+  chime_queue_t queue =
+      csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY));
   for (int i = 0; i < 3; i++) {
     probe_start(t, queue, names[i], &SCHEDULE(.first_ns = 1100000000 + i * 49000000, .leeway_ns = 500000000));
   }

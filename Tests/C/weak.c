@@ -141,16 +141,20 @@ static const char *take_mode(const char **s) {
   return take(s, "tracking") ? TRACKING : take(s, "common") ? CHIME_RUN_LOOP_COMMON_MODES : NULL;
 }
 
-/* Cuts the expected status off: `!`, `?` or `-> NAME`. */
+/* Cuts the expected status off: `!`, `?`, `!?` or `-> NAME`. */
 static chime_status cut_status(char *statement) {
   char *arrow = strstr(statement, " -> "), *last = statement + strlen(statement) - 1;
   chime_status status = *last == '!' ? CHIME_RUNNING : *last == '?' ? CHIME_IGNORED : CHIME_OK;
   if (arrow != NULL) {
     *arrow = 0;
-    for (status = -1; strcmp(chime_status_name(status), "CHIME_UNKNOWN") != 0; status--) {
+    for (status = -16; strcmp(chime_status_name(status), "CHIME_UNKNOWN") != 0; status -= 16) {
       if (strcmp(chime_status_name(status) + strlen("CHIME_ERROR_"), arrow + 4) == 0) break;
     }
   } else if (status != CHIME_OK) {
+    if (status == CHIME_IGNORED && last[-1] == '!') {
+      status |= CHIME_RUNNING;
+      last--;
+    }
     *last = 0;
   }
   return status;

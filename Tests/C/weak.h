@@ -13,7 +13,7 @@
  *                           its own, `unheld`: nobody holds it, `loose`: on no loop yet
  *     a.CALL                add [common, tracking], fire, invalidate, release, tolerance N, date N (from now; `date at
  *                           N`: since 1970), lose: releases its target. Expects CHIME_OK; with a `!` at the end
- *                           CHIME_RUNNING, with a `?` CHIME_IGNORED, with `-> BUSY` that error
+ *                           CHIME_RUNNING, with a `?` CHIME_IGNORED, with `!?` both, with `-> BUSY` that error
  *     a: STATEMENT, ...            each call of the action does that
  *     run a N [in tracking]        runs the loop, in the default mode or that, until a has had so many more ticks
  *     rest a [in tracking]         runs it for five intervals, without a tick of a

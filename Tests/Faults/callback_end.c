@@ -160,11 +160,11 @@ static void act(void) {
     case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
     case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, PATIENCE)); break;
     case EXPIRY:
-      EXPECT_OK(chime_expiring_create(queue, &finalized, count_call, 5 * CHIME_MILLISECOND, &expiring));
+      EXPECT_OK(chime_expiring_create(queue, 5 * CHIME_MILLISECOND, &finalized, count_call, &expiring));
       EXPECT_OK(chime_expiring_on_expiry(expiring, end_in_tick, &finalized, count_call));
       break;
     case VALUE_FINALIZER:
-      EXPECT_OK(chime_expiring_create(queue, &ending_calls, end_in_call, CHIME_HOUR, &expiring));
+      EXPECT_OK(chime_expiring_create(queue, CHIME_HOUR, &ending_calls, end_in_call, &expiring));
       EXPECT(chime_expiring_release(expiring) >= 0);
       break;
     default: break; /* called without being asked for */
@@ -174,7 +174,7 @@ static void act(void) {
 /* Whoever drives the queue. */
 static void drive(void) {
   chime_status status = CHIME_OK;
-  if (place == HOST) status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  if (place == HOST) status = chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED);
   while (status == CHIME_OK || status == CHIME_ERROR_BUSY) {
     if (place == PROCESS) place_is_readable(queue, 10);
     if (place == PROCESS) status = chime_queue_process(queue, 0, NULL);
@@ -269,7 +269,7 @@ static chime_target_t held_target;
 
 static void take_one(void) {
   chime_tick tick;
-  uint32_t count = 0;
+  size_t count = 0;
   while (count == 0 && EXPECT(place_is_readable(queue, (int)(PATIENCE / CHIME_MILLISECOND)))) {
     EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
   }
@@ -277,9 +277,9 @@ static void take_one(void) {
 
 static void take_twice(void) {
   chime_tick tick;
-  uint32_t count;
+  size_t count;
   take_one();
-  EXPECT_OK(chime_target_release(held_target));
+  EXPECT_EQ(chime_target_release(held_target), CHIME_RUNNING);
   EXPECT_EQ(load(&ended), 0);
   chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count);
 }
@@ -287,7 +287,7 @@ static void take_twice(void) {
 CASES(destructor_in_take_ticks, argument, 0, 1) {
   chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
   by_cancellation = argument;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_RECORDS), &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_FLAG_RECORDS), &queue));
   REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
   silent.target = held_target;
   EXPECT_OK(chime_timer_start(queue, &silent, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), &timer));

@@ -124,7 +124,7 @@ static void end_main_thread(void *context) {
 /* The case's process runs it on its main thread, which can be cancelled only once: the cancellation stays pending. */
 CASE(who_runs_the_main_queue_is_cancelled) {
   int i, ran = 1;
-  REQUIRE_OK(chime_queue_main(NULL, &queue));
+  REQUIRE_OK(chime_queue_create_main(NULL, &queue));
   pthread_cleanup_push(end_main_thread, NULL);
   pthread_cancel(pthread_self());
   for (i = 0; i < ROUNDS && ran; i++) {

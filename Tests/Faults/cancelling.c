@@ -128,7 +128,7 @@ CASES(a_weak_timer_cancels_its_loop_which_is_released, loop_first, 0, 1) {
     chime_weak_timer_t weak;
     int before = load(&acted);
     REQUIRE_OK(chime_run_loop_create(NULL, &loop));
-    REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+    REQUIRE_OK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
     for (i = 0; i < TIMERS; i++)
       EXPECT_OK(chime_timer_every(queue, (i + 2) * CHIME_MILLISECOND, ignore_tick, &ended, count_call, NULL));
     REQUIRE_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, cancel_own_thread, &acted, NULL, &weak));
@@ -159,7 +159,7 @@ static void *watch_without_main(void *unused) {
 CASE(handlers_of_the_main_queue_cancel_threads_of_libdispatch) {
   int i;
   if (!place_is_there(DISPATCH)) fault_skip("no libdispatch");
-  REQUIRE_OK(chime_queue_main(NULL, &main_queue));
+  REQUIRE_OK(chime_queue_create_main(NULL, &main_queue));
   for (i = 0; i < TIMERS; i++)
     EXPECT_OK(chime_timer_after(main_queue, i * CHIME_MILLISECOND, cancel_own_thread, &handled, NULL, NULL));
   spawn(watch_without_main, NULL);

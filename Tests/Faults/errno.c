@@ -20,7 +20,7 @@ static void trace(const chime_tick *tick, void *context) {
 
 static int refuses, blocks; /* refuses: the allocator, which holds so many */
 
-static void *allocate(uint64_t alignment, uint64_t bytes, void *context) {
+static void *allocate(size_t alignment, size_t bytes, void *context) {
   void *memory = NULL;
   EXPECT(context == &blocks && alignment % sizeof(void *) == 0);
   if (!load(&refuses) && posix_memalign(&memory, alignment, bytes) != 0) memory = NULL;
@@ -124,17 +124,17 @@ static void set_up(setting *s, chime_queue_kind kind, uint32_t flags) {
                          .deadline_ns = 1};
   REQUIRE_OK(chime_queue_create(kind, &QUEUE_OPTIONS(.flags = flags), queue));
   REQUIRE_OK(chime_target_create(&object, finalize, &s->given.target));
-  if (flags & CHIME_QUEUE_RECORDS) {
+  if (flags & CHIME_QUEUE_FLAG_RECORDS) {
     options = TIMER_OPTIONS(.target = s->given.target);
     REQUIRE_OK(chime_timer_start(*queue, &options, AFTER(0), &s->given.timer));
-    REQUIRE_OK(chime_queue_take_ticks(*queue, ticks, sizeof ticks[0], 4, (uint32_t *)(void *)&out));
+    REQUIRE_OK(chime_queue_take_ticks(*queue, ticks, sizeof ticks[0], 4, (size_t *)(void *)&out));
     REQUIRE_OK(chime_target_release(s->given.target)); /* the taken tick holds it */
     return;
   }
   options.handler = handle;
   REQUIRE_OK(chime_timer_start(*queue, &options, AFTER(0), &s->given.timer));
   REQUIRE_OK(chime_timer_add_handler(s->given.timer, "key", handle, NULL, finalize));
-  REQUIRE_OK(chime_expiring_create(*queue, &object, finalize, CHIME_HOUR, &s->given.expiring));
+  REQUIRE_OK(chime_expiring_create(*queue, CHIME_HOUR, &object, finalize, &s->given.expiring));
   REQUIRE_OK(chime_expiring_on_expiry(s->given.expiring, handle, NULL, finalize));
   REQUIRE_OK(chime_run_loop_current(&s->given.run_loop));
   REQUIRE_OK(chime_weak_timer_schedule(0, 0, 0, handle, NULL, finalize, &s->given.weak_timer));
@@ -168,7 +168,7 @@ static void lose_the_target(setting *s) {
 }
 
 static void run_the_main_queue(setting *s) {
-  REQUIRE_OK(chime_queue_main(NULL, &s->main));
+  REQUIRE_OK(chime_queue_create_main(NULL, &s->main));
   REQUIRE_OK(chime_timer_after(s->main, 0, stop, NULL, NULL, NULL));
 }
 
@@ -184,7 +184,7 @@ static const struct need {
 } needs[] = {{"queue_advance", CHIME_QUEUE_VIRTUAL, 0, NULL},
              {"queue_run", CHIME_QUEUE_HOST, 0, end_the_value},
              {"queue_sync", CHIME_QUEUE_PRECISE, 0, call_elsewhere},
-             {"queue_take_ticks", CHIME_QUEUE_HOST, CHIME_QUEUE_RECORDS, NULL},
+             {"queue_take_ticks", CHIME_QUEUE_HOST, CHIME_QUEUE_FLAG_RECORDS, NULL},
              {"main_run", CHIME_QUEUE_HOST, 0, run_the_main_queue},
              {"expiring_yield", CHIME_QUEUE_HOST, 0, yield_the_last},
              {"weak_timer_is_valid", CHIME_QUEUE_HOST, 0, lose_the_target}};

@@ -329,7 +329,7 @@ static void end_the_loop(void *context) {
 static void make_and_end_a_loop(void) {
   ending *e = malloc(sizeof *e);
   if (chime_run_loop_create(NULL, &e->loop) != CHIME_OK) abort();
-  if (chime_run_loop_queue_create(e->loop, NULL, NULL, &e->queue) != CHIME_OK) abort();
+  if (chime_queue_create_on_run_loop(e->loop, NULL, NULL, &e->queue) != CHIME_OK) abort();
   add(&loops_made, 1);
   if (chime_queue_async(e->queue, end_the_loop, e, free) != CHIME_OK) abort();
 }

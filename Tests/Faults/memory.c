@@ -191,7 +191,7 @@ CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   if (where == MAIN) fault_skip("its thread would have to drain it");
   queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
-  REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, CHIME_SECOND, &expiring));
+  REQUIRE_OK(chime_expiring_create(queue, CHIME_SECOND, &value_ended, count_call, &expiring));
   REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
   REQUIRE_OK(chime_target_create(&target_ended, count_call, &options.target));
   options.cancel_handler = options.handler = ignore_tick;
@@ -257,10 +257,10 @@ CASE(taking_many_records_allocates_nothing) {
   static chime_tick taken[RECORDS];
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_queue_t queue = 0;
-  uint32_t count = 0;
+  size_t count = 0;
   long before;
   int i;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_RECORDS), &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_FLAG_RECORDS), &queue));
   for (i = 0; i < RECORDS; i++) REQUIRE_OK(chime_timer_start(queue, &options, AFTER(0), NULL));
   EXPECT(place_is_readable(queue, (int)(PATIENCE / CHIME_MILLISECOND)));
   before = allocations();

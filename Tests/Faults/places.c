@@ -26,7 +26,7 @@ static void *run_host(void *context) {
   chime_queue_t queue = (chime_queue_t)(uintptr_t)context;
   chime_status status = CHIME_STOPPED;
   while (status == CHIME_STOPPED || status == CHIME_ERROR_BUSY) {
-    status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+    status = chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED);
     if (status == CHIME_ERROR_BUSY) sleep_ns(CHIME_MILLISECOND);
   }
   return NULL;

@@ -57,8 +57,8 @@ static int is_refused(const char *name, chime_status status, const uint64_t *giv
 
 #define QUEUE_OPTIONS const chime_queue_options *options, chime_queue_t *queue
 REPEATED(chime_queue_create, (chime_queue_kind kind, QUEUE_OPTIONS), (kind, options, queue), queue)
-REPEATED(chime_queue_main, (QUEUE_OPTIONS), (options, queue), queue)
-REPEATED(chime_queue_wrap_dispatch, (void *dispatch_queue, QUEUE_OPTIONS), (dispatch_queue, options, queue), queue)
+REPEATED(chime_queue_create_main, (QUEUE_OPTIONS), (options, queue), queue)
+REPEATED(chime_queue_create_on_dispatch, (void *dispatch_queue, QUEUE_OPTIONS), (dispatch_queue, options, queue), queue)
 REPEATED(chime_queue_sync, (chime_queue_t queue, chime_function function, void *context, int64_t timeout_ns),
          (queue, function, context, timeout_ns), NULL)
 REPEATED(chime_queue_async, (chime_queue_t queue, chime_function function, void *context, chime_finalizer finalizer),
@@ -89,8 +89,8 @@ REPEATED(chime_timer_remove_handler, (chime_timer_t timer, const char *key), (ti
 REPEATED(chime_target_create, (void *object, chime_finalizer destructor, chime_target_t *target),
          (object, destructor, target), target)
 REPEATED(chime_expiring_create,
-         (chime_queue_t queue, void *value, chime_finalizer finalizer, int64_t lifetime_ns, chime_expiring_t *expiring),
-         (queue, value, finalizer, lifetime_ns, expiring), expiring)
+         (chime_queue_t queue, int64_t lifetime_ns, void *value, chime_finalizer finalizer, chime_expiring_t *expiring),
+         (queue, lifetime_ns, value, finalizer, expiring), expiring)
 REPEATED(chime_expiring_on_expiry, (chime_expiring_t expiring, HANDLER), (expiring, handler, context, finalizer), NULL)
 REPEATED(chime_expiring_reset, (chime_expiring_t expiring, int64_t lifetime_ns), (expiring, lifetime_ns), NULL)
 
@@ -99,7 +99,7 @@ REPEATED(chime_run_loop_main, (chime_run_loop_t * loop), (loop), loop)
 REPEATED(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop), loop)
 REPEATED(chime_run_loop_run, (const char *mode, int64_t timeout_ns, uint32_t flags), (mode, timeout_ns, flags), NULL)
 REPEATED(chime_run_loop_add_common_mode, (chime_run_loop_t loop, const char *mode), (loop, mode), NULL)
-REPEATED(chime_run_loop_queue_create, (chime_run_loop_t loop, const char *mode, QUEUE_OPTIONS),
+REPEATED(chime_queue_create_on_run_loop, (chime_run_loop_t loop, const char *mode, QUEUE_OPTIONS),
          (loop, mode, options, queue), queue)
 
 static void tell(void) {

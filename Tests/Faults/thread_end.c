@@ -36,7 +36,7 @@ CASES(who_made_it, argument, SERIAL, HOST) {
 CASE(who_is_bound) {
   int before;
   place = HOST;
-  flags = CHIME_QUEUE_BOUND;
+  flags = CHIME_QUEUE_FLAG_BOUND;
   run_on_a_thread(make_and_end, NULL);
   before = load(&ticks); /* 1, where that thread was slower than the timer */
   EXPECT_EQ(chime_queue_process(queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);

@@ -27,7 +27,7 @@ static chime_status sync(int64_t timeout_ns) {
   W(sleep_until_boottime, sleep_until, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_BOOTTIME, timeout_ns)) \
   W(sleep_until_wall, sleep_until, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_WALL, timeout_ns)) \
   W(queue_create_precise, queue_create, PLACES, SHORT, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue)) \
-  W(queue_run, queue_run, HOST, STOPS | ENDLESS, chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED)) \
+  W(queue_run, queue_run, HOST, STOPS | ENDLESS, chime_queue_run(queue, CHIME_QUEUE_RUN_UNTIL_STOPPED)) \
   W(sync_serial, queue_sync, SERIAL, FOR_A_HANDLER, sync(timeout_ns)) \
   W(sync_precise, queue_sync, PRECISE, FOR_A_HANDLER, sync(timeout_ns)) \
   W(cancel_and_wait_serial, timer_cancel_and_wait, SERIAL, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \

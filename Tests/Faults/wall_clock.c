@@ -332,7 +332,8 @@ CASES(postponed_in_the_handler, where, SERIAL, HOST) {
 
 /* The clock is set back and forth again, and only queries look meanwhile. They say that something is to be done. */
 CASE(queries_follow_no_step) {
-  const chime_queue_options options = {.size = sizeof options, .clock = CHIME_CLOCK_WALL, .flags = CHIME_QUEUE_BOUND};
+  const chime_queue_options options = {
+      .size = sizeof options, .clock = CHIME_CLOCK_WALL, .flags = CHIME_QUEUE_FLAG_BOUND};
   const int64_t first = wall_ns();
   chime_queue_t queue;
   chime_timer_t timer;
@@ -367,14 +368,14 @@ CASES(lifetimes, where, SERIAL, HOST) {
   chime_expiring_t lasts, ends;
   void *value = NULL;
   int kept = 1, ended = 0;
-  EXPECT_OK(chime_expiring_create(queue, &kept, NULL, CHIME_MINUTE, &lasts));
+  EXPECT_OK(chime_expiring_create(queue, CHIME_MINUTE, &kept, NULL, &lasts));
   EXPECT_OK(chime_expiring_reset(lasts, CHIME_HOUR));
   step(2 * CHIME_HOUR);
   let_others_tick();
   EXPECT_OK(chime_expiring_acquire(lasts, &value));
   EXPECT(value == &kept);
   EXPECT_OK(chime_expiring_yield(lasts));
-  EXPECT_OK(chime_expiring_create(queue, &kept, NULL, 50 * CHIME_MILLISECOND, &ends));
+  EXPECT_OK(chime_expiring_create(queue, 50 * CHIME_MILLISECOND, &kept, NULL, &ends));
   EXPECT_OK(chime_expiring_on_expiry(ends, count_tick, &ended, NULL));
   step(-4 * CHIME_HOUR);
   EXPECT(await(&ended, 1));
@@ -443,7 +444,7 @@ CASES(timeouts, argument, 0, 2 * wait_count - 1) {
   wait_prepare(w);
   stepper = spawn(step_soon, &by_ns);
   begun = monotonic_ns();
-  EXPECT_EQ(w->call(TIMEOUT), CHIME_TIMED_OUT);
+  EXPECT_EQ(w->call(TIMEOUT), CHIME_ERROR_TIMED_OUT);
   waited = monotonic_ns() - begun;
   /* At PATIENCE the handler that it waits for returns. */
   EXPECT_BETWEEN(waited, TIMEOUT, PATIENCE - 1);

@@ -11,7 +11,7 @@ static void begin(bytes *input) {
   uint8_t limit = take_byte(input);
   uint8_t start = take_byte(input);
   memset(&the, 0, sizeof the);
-  if ((form & 1) != 0) options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
+  if ((form & 1) != 0) options.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
   options.timer_limit = limit < 240 ? 0 : (uint64_t)(limit - 239);
   options.start_ns = start < 128 ? start : start < 240 ? (int64_t)1 << (start - 128) % 62 : INT64_MAX - (start - 240);
   the.asks_timers = (form & 2) == 0;

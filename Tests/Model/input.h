@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../C/status_set.h"
 #include "chime.h"
 
 typedef struct bytes {
@@ -38,7 +39,7 @@ void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 
 /* A set of statuses, as bits; a call may have more than one reason to be refused. */
 typedef uint32_t statuses;
-#define STATUS(status) ((statuses)1 << ((status) + 16))
+#define STATUS(status) STATUS_SET(status)
 void expect_status(const char *call, chime_status status, statuses permitted);
 void expect_number(const char *what, int64_t actual, int64_t expected);
 

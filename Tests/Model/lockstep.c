@@ -34,15 +34,22 @@ static void compare_generation(timer *t) {
 static void compare_info(const timer *t) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   int keeps = t->state == CHIME_STATE_SUSPENDED && t->schedule.resume_policy == CHIME_RESUME_REMAINING;
+  int64_t remaining = keeps ? t->deadline : CHIME_FOREVER, again = -7;
   int repeats = t->has_schedule && t->schedule.interval_ns > 0;
   int64_t leeway = t->has_schedule ? t->schedule.leeway_ns : 0;
   expect_of_timer(t, "status of get_info", chime_timer_get_info(t->id, &info), CHIME_OK);
+  if (t->state == CHIME_STATE_RUNNING && t->deadline != CHIME_FOREVER) {
+    remaining = saturating_difference(t->deadline, M->now);
+    if (remaining < 0) remaining = 0;
+  }
+  expect_of_timer(t, "status of remaining", chime_timer_remaining(t->id, &again), CHIME_OK);
+  expect_of_timer(t, "remaining", again, remaining);
   INFO(state, t->state);
   INFO(queue, the.queue);
   INFO(generation, t->generation);
   INFO(sequence, t->sequence);
   INFO(next_deadline_ns, t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
-  INFO(remaining_ns, keeps ? t->deadline : -1);
+  INFO(remaining_ns, remaining);
   INFO(interval_ns, repeats ? t->schedule.interval_ns : 0);
   if (info.leeway_ns > leeway || info.leeway_ns < leeway - leeway / 33000000 - (leeway >= 1 << 26)) {
     fail("timer %d: info.leeway is %" PRId64 ", not %" PRId64, t->number, info.leeway_ns, leeway);

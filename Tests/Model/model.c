@@ -31,7 +31,9 @@ static int target_is_gone(const model *m, const timer *t) {
 }
 
 static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK); }
-static statuses nothing_to_stop(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_IGNORED); }
+static statuses nothing_to_do(const timer *t) {
+  return STATUS(t->busy ? CHIME_IGNORED | CHIME_RUNNING : CHIME_IGNORED);
+}
 static void new_generation(model *m, timer *t);
 
 /* A timer at rest that releases itself. While it is busy its handler's end does that. */
@@ -41,7 +43,7 @@ static void end_itself(timer *t) {
 
 /* A cancel or suspend that means nothing in the timer's state takes back an extra tick that has not started. */
 static statuses drop_extra_tick(model *m, timer *t) {
-  if (!t->fire_pending) return nothing_to_stop(t);
+  if (!t->fire_pending) return nothing_to_do(t);
   new_generation(m, t);
   if (!timer_is_live(t)) end_itself(t);
   return took_effect(t);
@@ -126,7 +128,7 @@ static statuses refusals(const timer *t, const chime_schedule *schedule) {
 
 statuses model_activate(model *m, timer *t, const chime_schedule *schedule) {
   statuses all = refusals(t, schedule);
-  if (!t->released && timer_is_live(t)) all |= STATUS(CHIME_IGNORED);
+  if (!t->released && timer_is_live(t)) all |= nothing_to_do(t);
   if (!t->released && !timer_is_live(t) && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
   model_start(m, t, schedule);
@@ -195,7 +197,7 @@ statuses model_resume(model *m, timer *t) {
 /* delay_ns: -1 for a deadline. */
 statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
+  if (!timer_is_live(t)) return nothing_to_do(t);
   if (t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t)) {
     point_ns = delay_ns >= 0           ? delay_ns
                : point_ns == INT64_MAX ? INT64_MAX /* never is as far away as before */
@@ -229,7 +231,7 @@ statuses model_cancel(model *m, timer *t) {
 }
 
 statuses model_release(model *m, timer *t) {
-  if (t->released) return t->ended_with_queue ? nothing_to_stop(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->released) return t->ended_with_queue ? nothing_to_do(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   m->fire_dropped |= timer_has_extra(t) || t->ends_itself;
   if (timer_is_live(t)) owe_cancel(t);
   t->released = 1;

@@ -58,6 +58,7 @@ void call_target(const operation *o, timer *t) {
     if (object != (g->references > 0 ? (void *)g : (void *)&object)) fail("target_retain: object");
     return;
   }
+  if (g->references == 1 && g->holds > 0) permitted = STATUS(CHIME_RUNNING);
   if (g->references > 0) model_target_release(M, g);
   /* Outside a pass the timers that it releases call back one by one, while others are not released yet. */
   the.quiet = the.depth == 0;

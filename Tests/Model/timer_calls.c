@@ -137,7 +137,7 @@ void postpone(const operation *o, timer *t) {
   if (amount < 0) {
     permitted = STATUS(CHIME_ERROR_INVALID_ARGUMENT);
     if (t->released) permitted |= STATUS(CHIME_ERROR_INVALID_HANDLE);
-    if (!timer_is_live(t)) permitted |= STATUS(CHIME_IGNORED);
+    if (!timer_is_live(t)) permitted |= STATUS(t->busy ? CHIME_IGNORED | CHIME_RUNNING : CHIME_IGNORED);
   } else {
     permitted = model_postpone(M, t, saturating_sum(M->now, amount), amount);
   }

@@ -102,12 +102,12 @@ func checked(call func() C.chime_status) (Status, error) {
 }
 
 // text has a C function write its text.
-func text(write func(text *C.char, capacity C.uint64_t, length *C.uint64_t) C.chime_status) (string, error) {
-	var length C.uint64_t
+func text(write func(text *C.char, capacity C.size_t, length *C.size_t) C.chime_status) (string, error) {
+	var length C.size_t
 	if _, err := checked(func() C.chime_status { return write(nil, 0, &length) }); err != nil {
 		return "", err
 	}
-	memory := (*C.char)(C.malloc(C.size_t(length) + 1))
+	memory := (*C.char)(C.malloc(length + 1))
 	defer C.free(unsafe.Pointer(memory))
 	if _, err := checked(func() C.chime_status { return write(memory, length+1, nil) }); err != nil {
 		return "", err

@@ -39,8 +39,8 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 	defer C.free(unsafe.Pointer(label))
 	inC := C.chime_queue_options{
 		size: C.sizeof_chime_queue_options,
-		flags: flag(options.HonourLeeway, C.CHIME_QUEUE_HONOUR_LEEWAY) |
-			flag(options.Bound, C.CHIME_QUEUE_BOUND),
+		flags: flag(options.HonourLeeway, C.CHIME_QUEUE_FLAG_HONOUR_LEEWAY) |
+			flag(options.Bound, C.CHIME_QUEUE_FLAG_BOUND),
 		label: label, clock: C.chime_clock(options.Clock), timer_limit: C.uint64_t(options.TimerLimit),
 		start_ns: C.int64_t(options.Start), affinity: C.uint64_t(options.Affinity),
 		realtime_priority: C.int32_t(options.RealtimePriority), qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
@@ -298,7 +298,7 @@ func (q *Queue) Run() (Status, error) {
 
 // RunUntilStopped drives a host-driven queue on this thread, until Stop, or until a function panics, as in Run.
 func (q *Queue) RunUntilStopped() (Status, error) {
-	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_RUN_UNTIL_STOPPED) })
+	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_UNTIL_STOPPED) })
 	return status, err
 }
 
@@ -332,7 +332,7 @@ func (q *Queue) Stats() (QueueStats, error) {
 // Dump is a line of text for the queue, and one for each timer.
 func (q *Queue) Dump() (string, error) {
 	defer runtime.KeepAlive(q)
-	return text(func(to *C.char, capacity C.uint64_t, length *C.uint64_t) C.chime_status {
+	return text(func(to *C.char, capacity C.size_t, length *C.size_t) C.chime_status {
 		return C.chime_queue_dump(C.chime_queue_t(q.ID()), to, capacity, length)
 	})
 }

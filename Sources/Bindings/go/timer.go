@@ -249,7 +249,7 @@ func (t *Timer) Info() (TimerInfo, error) {
 // Explain says in a sentence why the timer does not fire.
 func (t *Timer) Explain() (string, error) {
 	defer runtime.KeepAlive(t)
-	return text(func(to *C.char, capacity C.uint64_t, length *C.uint64_t) C.chime_status {
+	return text(func(to *C.char, capacity C.size_t, length *C.size_t) C.chime_status {
 		return C.chime_timer_explain(C.chime_timer_t(t.ID()), to, capacity, length)
 	})
 }

@@ -363,13 +363,13 @@ static napi_value queueStats(napi_env env, napi_value *values) {
 }
 
 /** What a function writes as text, or a status. */
-static napi_value text_of(napi_env env, chime_status (*function)(uint64_t, char *, uint64_t, uint64_t *), uint64_t id) {
-  uint64_t length = 0;
+static napi_value text_of(napi_env env, chime_status (*function)(uint64_t, char *, size_t, size_t *), uint64_t id) {
+  size_t length = 0;
   napi_value result;
   char *text;
   chime_status status = function(id, NULL, 0, &length);
   if (CHIME_FAILED(status)) return number(env, status);
-  text = malloc((size_t)length + 1);
+  text = malloc(length + 1);
   if (text == NULL) return number(env, CHIME_ERROR_NO_MEMORY);
   status = function(id, text, length + 1, &length);
   result = CHIME_FAILED(status) ? number(env, status) : string(env, text, NAPI_AUTO_LENGTH);

@@ -45,7 +45,7 @@ static void *block_in(char *whole, size_t offset, size_t bytes, uint32_t origin)
 
 /* ---- The system, or the host ------------------------------------------------------------------------------------ */
 
-static void *(*host_allocate)(uint64_t, uint64_t, void *);
+static void *(*host_allocate)(size_t, size_t, void *);
 static void (*host_deallocate)(void *, void *);
 static void *host_context;
 /* Before the first call that makes something, what is needed to load the library comes out of the reserve. */
@@ -353,7 +353,7 @@ void __wrap_free(void *memory) {
 
 /* ---- For the interface ------------------------------------------------------------------------------------------ */
 
-int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
+int chime_memory_set_allocator(void *(*allocate)(size_t, size_t, void *), void (*deallocate)(void *, void *),
                                void *context) {
   if (atomic_load(&has_begun)) return 0;
   host_context = context;

@@ -206,10 +206,22 @@ static const char *text_at(const char *texts, unsigned index) {
   return texts;
 }
 
-enum { MOST = 4, LEAST = -13, STATUSES = MOST - LEAST + 1 };
+/* The texts of the statuses that are no failures, sets of bits, come first; then those of the failures, STEP apart. */
+static const int8_t successes[] = {CHIME_OK,      CHIME_IGNORED,  CHIME_RUNNING, CHIME_IGNORED | CHIME_RUNNING,
+                                   CHIME_STOPPED, CHIME_TIMED_OUT};
+enum { STEP = -CHIME_ERROR_INVALID_ARGUMENT, SUCCESSES = sizeof successes, FAILURES = -CHIME_ERROR_TIMED_OUT / STEP };
+
+static unsigned index_of_status(int32_t status) {
+  if (status < 0 && status >= CHIME_ERROR_TIMED_OUT && status % STEP == 0)
+    return SUCCESSES - 1 + (unsigned)(status / -STEP);
+  for (unsigned i = 0; i < SUCCESSES; i++) {
+    if (successes[i] == status) return i;
+  }
+  return SUCCESSES + FAILURES;
+}
 
 const char *chime_text_of_status(int32_t status, int which) {
-  /* From 0 to MOST, from -1 to LEAST, and what is none: name, meaning. */
+  /* Name, meaning; at the end of what is none. */
   static const char texts[] =
       "CHIME_OK\0"
       "The call took effect.\0"
@@ -217,10 +229,12 @@ const char *chime_text_of_status(int32_t status, int which) {
       "The call means nothing in this state; nothing changed.\0"
       "CHIME_RUNNING\0"
       "The call took effect; a handler that had started before has not returned yet.\0"
+      "CHIME_IGNORED | CHIME_RUNNING\0"
+      "Nothing changed; a handler that had started before has not returned yet.\0"
       "CHIME_STOPPED\0"
       "The call ended because a stop was asked for.\0"
       "CHIME_TIMED_OUT\0"
-      "What was waited for had not happened when the timeout ended.\0"
+      "The time of the run is over.\0"
       "CHIME_ERROR_INVALID_ARGUMENT\0"
       "An argument is NULL, out of range, contradicts another, or is a structure whose size is not set.\0"
       "CHIME_ERROR_INVALID_HANDLE\0"
@@ -247,13 +261,14 @@ const char *chime_text_of_status(int32_t status, int which) {
       "Threads, file descriptors or the like could not be had.\0"
       "CHIME_ERROR_FORKED\0"
       "This is the child of a fork.\0"
+      "CHIME_ERROR_TIMED_OUT\0"
+      "What was waited for had not happened when the timeout ended.\0"
       "CHIME_UNKNOWN\0"
       "Not a status of this version of Chime.\0";
-  int index = status > MOST || status < LEAST ? STATUSES : status < 0 ? MOST - status : status;
-  return text_at(texts, 2 * (unsigned)index + (unsigned)which);
+  return text_at(texts, 2 * index_of_status(status) + (unsigned)which);
 }
 
-const char *chime_name_of_kind(int32_t kind) {
+const char *chime_name_of_kind(uint32_t kind) {
   static const char texts[] = "CHIME_TICK_DUE\0"
                               "CHIME_TICK_FIRED\0"
                               "CHIME_TICK_ARMED\0"

@@ -140,7 +140,8 @@ static void name_track(trace_file *file, const chime_trace_event *e, const char 
 
 static void write_event(trace_file *file, const chime_trace_event *e) {
   static const char *const calls[] = {"tick", "extra tick", "registration handler", "cancel handler"};
-  int kind = e->kind, is_tick = kind == CHIME_TICK_DUE || kind == CHIME_TICK_FIRED;
+  const uint32_t kind = e->kind;
+  const int is_tick = kind == CHIME_TICK_DUE || kind == CHIME_TICK_FIRED;
   if (kind == CHIME_TRACE_QUEUE) {
     name_track(file, e, "process_name", 0, "queue", e->queue);
     begin_event(file, e, "M", 0);
@@ -167,7 +168,7 @@ static void write_event(trace_file *file, const chime_trace_event *e) {
     if (e->overlaps) return;
     begin_event(file, e, "E", 0);
     add(file, "\"args\":{}}");
-  } else if (kind >= CHIME_TICK_DUE && kind <= CHIME_TICK_CANCELLED) {
+  } else if (kind <= CHIME_TICK_CANCELLED) {
     if (is_tick) {
       begin_event(file, e, "C", 0);
       add(file, "\"name\":\"lateness\",\"args\":{\"us\":%" PRId64 ".%03d}}", (e->actual_ns - e->scheduled_ns) / 1000,

@@ -65,7 +65,7 @@ void chime_memory_leave(size_t bytes);
 int chime_memory_provide(size_t bytes);
 
 /* The host's allocator in place of the system's; 0: too late. */
-int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
+int chime_memory_set_allocator(void *(*allocate)(size_t, size_t, void *), void (*deallocate)(void *, void *),
                                void *context);
 
 static inline int chime_has_own_memory(void) { return 1; }
@@ -75,7 +75,7 @@ static inline int chime_has_own_memory(void) { return 1; }
 static inline int chime_memory_promise(size_t bytes) { return (void)bytes, 1; }
 static inline void chime_memory_leave(size_t bytes) { (void)bytes; }
 static inline int chime_memory_provide(size_t bytes) { return (void)bytes, 1; }
-static inline int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *),
+static inline int chime_memory_set_allocator(void *(*allocate)(size_t, size_t, void *),
                                              void (*deallocate)(void *, void *), void *context) {
   return (void)allocate, (void)deallocate, (void)context, 0;
 }

@@ -54,7 +54,7 @@ int32_t chime_noted_status(void);
 
 /* The names of chime.h's statuses (`which` 0) and what they mean (1), and the names of the kinds of ticks. */
 const char *chime_text_of_status(int32_t status, int which);
-const char *chime_name_of_kind(int32_t kind);
+const char *chime_name_of_kind(uint32_t kind);
 
 #pragma GCC visibility pop
 

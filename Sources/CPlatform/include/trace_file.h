@@ -15,7 +15,7 @@
 enum { CHIME_TRACE_LABEL = 40, CHIME_TRACE_QUEUE = 15, CHIME_TRACE_TIMER = 14, CHIME_TRACE_SHORT = 13 };
 
 typedef struct chime_trace_event {
-  int32_t kind;      /* chime_tick_kind; CHIME_TRACE_QUEUE: names a queue; _TIMER: a timer that there was before;
+  uint32_t kind;     /* chime_tick_kind; CHIME_TRACE_QUEUE: names a queue; _TIMER: a timer that there was before;
                         _SHORT: the interval in scheduled_ns is shorter than anybody means */
   uint32_t overlaps; /* callbacks of the queue may overlap */
   uint64_t timer;

@@ -25,7 +25,7 @@ package enum TraceFile {
       put(core)
       core.control.forEachSlot { slot in
         if slot.word.isLive {
-          put(TimerRef(slot: slot, version: slot.version), core, kind: Int32(CHIME_TRACE_TIMER), record: nil)
+          put(TimerRef(slot: slot, version: slot.version), core, kind: UInt32(CHIME_TRACE_TIMER), record: nil)
         }
       }
     }
@@ -63,7 +63,7 @@ package enum TraceFile {
   @inline(never)
   private static func put(_ core: QueueCore) {
     var event = chime_trace_event()
-    event.kind = Int32(CHIME_TRACE_QUEUE)
+    event.kind = UInt32(CHIME_TRACE_QUEUE)
     event.queue = core.id
     event.now_ns = Clock.monotonic.now
     unsafe core.label.withCString { unsafe chime_trace_set_label(&event, $0) }
@@ -78,10 +78,10 @@ package enum TraceFile {
     else { return }
     var said = record
     said.scheduled = snapshot.period
-    put(timer, core, kind: Int32(CHIME_TRACE_SHORT), record: said)
+    put(timer, core, kind: UInt32(CHIME_TRACE_SHORT), record: said)
   }
 
-  private static func put(_ timer: TimerRef, _ core: QueueCore, kind: Int32, record: CoreTick?) {
+  private static func put(_ timer: TimerRef, _ core: QueueCore, kind: UInt32, record: CoreTick?) {
     var event = chime_trace_event()
     event.kind = kind
     event.overlaps = core.handOver == nil ? 0 : 1

@@ -10,7 +10,7 @@ extension Loop {
   ///   - mode: not the common modes, which are a set of modes.
   ///   - timeout: 0 or more; `Int64.max` without limit.
   ///   - untilTick: return after the first pass of a queue that delivered a tick.
-  /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
+  /// - Returns: stopped; ok after a tick; timeIsOver; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
   package static func run(in mode: LoopMode, timeout: Int64, untilTick: Bool) -> Status {
     .of { () throws(Status) in
@@ -85,7 +85,7 @@ extension Loop {
       var hasWaited = false
       switch state.withLock({ next(&$0, in: run.mode, until: end, &round, kind) }) {
       case .stop: return .stopped
-      case .end: return .timedOut
+      case .end: return .timeIsOver
       case .visit(let driver, let core):
         let before = core.counters.ticks
         try core.pass()

@@ -36,7 +36,7 @@ extension QueueCore {
       throw Status.unsupported.because(
         core.givesRecords
           ? "queue gives records: chime_queue_take_ticks takes them"
-          : "queue was made without CHIME_QUEUE_RECORDS, and gives no records")
+          : "queue was made without CHIME_QUEUE_FLAG_RECORDS, and gives no records")
     }
     var count = 0
     try driver.drive(core, watches: watches) { pass throws(Forked) in
@@ -134,7 +134,7 @@ extension QueueCore {
 extension QueueCore {
   /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time, unless it is not
   /// to: then it returns instead.
-  /// - Returns: ok, stopped, timedOut where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
+  /// - Returns: ok, stopped, timeIsOver where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
   package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true) -> Status {
     .of { () throws(Status) in
       let (core, driver) = try findHost(id)
@@ -162,7 +162,7 @@ extension QueueCore {
         if !untilStopped, driver.isIdle { return .ok }
         // Something came in the meantime, and a thread that ended a timer may have taken it in.
         if !untilStopped, !driver.isWatching { continue }
-        if !waits { return .timedOut }
+        if !waits { return .timeIsOver }
         core.pollHost(.max)
       }
     }

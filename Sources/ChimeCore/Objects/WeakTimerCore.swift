@@ -112,7 +112,8 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
     if timer != 0 { _ = withoutCancellation { TimerRef.release(timer) } }
     // The action and the companion are released here, with no lock held.
     _ = companion
-    return isBusy ? .running : action == nil ? .ignored : .ok
+    let isIgnored = action == nil
+    return isBusy ? isIgnored ? .ignoredRunning : .running : isIgnored ? .ignored : .ok
   }
 
   // MARK: Ticks

@@ -114,7 +114,7 @@ extension Status {
 
 extension TickKind {
   /// The constant's name in `chime.h`; of what is none, too.
-  package static func name(of kind: Int32) -> UnsafePointer<CChar> { unsafe chime_name_of_kind(kind) }
+  package static func name(of kind: UInt32) -> UnsafePointer<CChar> { unsafe chime_name_of_kind(kind) }
 }
 
 /// The calling thread's `errno`.

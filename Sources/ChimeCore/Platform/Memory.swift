@@ -72,7 +72,7 @@ package enum Memory {
   package static func setLimit(_ bytes: UInt64) { chime_memory_set_limit(bytes) }
 
   package typealias Allocate =
-    @convention(c) (UInt64, UInt64, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    @convention(c) (Int, Int, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
   package typealias Deallocate = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void
 
   /// - Returns: ok; busy after the first request; unsupported where Swift's runtime has an allocator of its own.

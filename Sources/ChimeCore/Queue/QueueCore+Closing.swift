@@ -53,7 +53,7 @@ extension QueueCore {
     }
     if status == .timedOut && driver.mayNeverRun {
       try closeHere()
-      return closing.isOver ? .ok : .timedOut
+      return closing.isOver ? .ok : status
     }
     return status
   }

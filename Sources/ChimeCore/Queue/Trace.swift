@@ -6,7 +6,7 @@ import Synchronization
 package enum Trace: ProcessState {
   /// What happened to a timer, other than its callbacks, which have their `TickKind`. The raw values are those of
   /// `chime_tick_kind`.
-  package enum Event: Int32, CaseIterable {
+  package enum Event: UInt32, CaseIterable {
     case created = 16
     case activated, restarted, suspended, resumed, rescheduled, postponed, fired, finished, cancelled, released,
       returned

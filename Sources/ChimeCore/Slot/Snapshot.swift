@@ -37,8 +37,12 @@ package struct Snapshot: Sendable {
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
   @inline(__always)
   package var leeway: Int64 { hasSchedule ? cellLeeway.nanoseconds : 0 }
-  /// What is left of a suspended timer's time, if it keeps that; -1 otherwise.
-  package var remaining: Int64 { word.state == .suspended && flags.contains(.keepsRemaining) ? deadline : -1 }
+  /// How much time is left until the next tick is due, 0 if it is due already; of a suspended timer that keeps it, the
+  /// time that was left; of any other that does not run, `Int64.max`. Reads the clock for a running timer.
+  package var remaining: Int64 {
+    if word.isRunning { return due == .max ? .max : max(0, due.saturatingSubtract(control.now)) }
+    return word.state == .suspended && flags.contains(.keepsRemaining) ? deadline : .max
+  }
 
   /// When the timer is due, as the queue's clock shows it; `Int64.max` for a timer that is not running.
   package var nextDeadline: Int64 {

@@ -54,7 +54,7 @@ package final class TimerTarget: Sendable, ProcessState {
   }
 
   /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
-  /// by the callback that still has the object.
+  /// by the callback that still has the object: running.
   package static func release(_ id: UInt64) -> Status {
     guard let target = table.find(id) else { return unknown(id) }
     let left: UInt64
@@ -65,8 +65,7 @@ package final class TimerTarget: Sendable, ProcessState {
       table.remove(id)
       return .of { () throws(Forked) in
         try target.endTimers()
-        try target.release()
-        return .ok
+        return try target.release() ? .ok : .running
       }
     }
     return .ok
@@ -122,10 +121,12 @@ package final class TimerTarget: Sendable, ProcessState {
     (try? change { $0 + 1 }) != nil
   }
 
-  /// Undoes one `retain`; the last calls the destructor.
-  func release() throws(Forked) {
-    let left = counts.subtract(1, ordering: .acquiringAndReleasing).newValue
-    if left == 0 { try destructor?(object) }
+  /// Undoes one `retain`; the last calls the destructor. True for the last.
+  @discardableResult
+  func release() throws(Forked) -> Bool {
+    guard counts.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return false }
+    try destructor?(object)
+    return true
   }
 
   /// Puts a timer, which has its side record, into the list.

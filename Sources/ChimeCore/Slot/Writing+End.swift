@@ -39,6 +39,9 @@ extension Writing {
     return replaced.isBusy
   }
 
+  /// `abandon` of a call that means nothing in the timer's state.
+  consuming func ignore() -> Status { abandon() ? .ignoredRunning : .ignored }
+
   /// `abandon`, because of this.
   consuming func abandon(_ status: Status) -> Status {
     abandon()

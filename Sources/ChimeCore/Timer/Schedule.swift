@@ -21,7 +21,7 @@ public struct Schedule: Hashable, Sendable {
 
   /// In C, the size. Its high half is Swift's: on which clock the deadline is (see `Schedule.timeline`).
   @usableFromInline package var size = UInt32(56)
-  /// 1: `first` is a deadline.
+  /// `deadlineFlag`: `first` is a deadline.
   @usableFromInline package var flags: UInt32
   /// Delay, 0 or more, or deadline of the first tick.
   @usableFromInline package var first: Int64
@@ -31,8 +31,8 @@ public struct Schedule: Hashable, Sendable {
   /// The timer finishes after this many due times; 0: no limit.
   @usableFromInline package var tickLimit: UInt64
   /// Raw values of the policies.
-  @usableFromInline package var missed: Int32
-  @usableFromInline package var resume: Int32
+  @usableFromInline package var missed: UInt32
+  @usableFromInline package var resume: UInt32
   /// Of a repeating timer: each tick is due at its time of the grid plus a random part, of this length at most.
   @usableFromInline package var jitter: Int64
 
@@ -41,7 +41,7 @@ public struct Schedule: Hashable, Sendable {
     first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, jitter: Int64 = 0,
     tickLimit: UInt64 = 0, missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
   ) {
-    flags = firstIsDeadline ? 1 : 0
+    flags = firstIsDeadline ? Schedule.deadlineFlag : 0
     self.first = first
     self.interval = interval
     self.leeway = leeway
@@ -51,20 +51,25 @@ public struct Schedule: Hashable, Sendable {
     self.jitter = jitter
   }
 
+  /// CHIME_SCHEDULE_DEADLINE.
+  @inlinable package static var deadlineFlag: UInt32 { 0x10000 }
+
   @inlinable package var firstIsDeadline: Bool { flags != 0 }
 
   /// Nothing but a deadline is negative, the leeway of a repeating timer is below its interval, the jitter is at most the
   /// interval, a deadline does not go with the policy `remaining`, and no flag is unknown.
   @inlinable @inline(__always)
   package var isValid: Bool {
-    flags | UInt32(bitPattern: missed | resume) <= 1 && interval | leeway | jitter >= 0
+    flags & ~Schedule.deadlineFlag == 0 && missed | resume <= 1 && interval | leeway | jitter >= 0
       && (firstIsDeadline || first >= 0)
       && (interval == 0 || leeway < interval) && jitter <= interval && !(firstIsDeadline && resume != 0)
   }
 
   /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
   @inlinable @inline(__always)
-  package var isOneShotOnly: Bool { interval | jitter == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
+  package var isOneShotOnly: Bool {
+    interval | jitter == 0 && missed | resume | flags & ~Schedule.deadlineFlag == 0 && leeway >= 0
+  }
 
   /// Whether a timer on that queue needs a side record for it.
   @inline(__always)

@@ -8,9 +8,9 @@ internal import CPlatform
     package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    package static var selfRelease: Flags { Flags(rawValue: 1) }
+    package static var selfRelease: Flags { Flags(rawValue: 0x10_0000) }
     /// `QueueCore.run` does not wait for the timer's end.
-    package static var background: Flags { Flags(rawValue: 16) }
+    package static var background: Flags { Flags(rawValue: 0x100_0000) }
     /// The context is a reference to an object, which the timer releases when it has ended: see `TimerSlot.ownedContext`.
     package static var ownsContext: Flags { Flags(rawValue: 1 << 30) }
     /// For a queue that gives records: the functions are placeholders and are never called.
@@ -198,7 +198,7 @@ extension TimerRef {
   @inline(never)
   private static func handlerMismatch(_ options: TimerOptions) -> Status {
     options.flags.contains(.givesRecords)
-      ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_RECORDS")
+      ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_FLAG_RECORDS")
       : functionsWithRecords
   }
 

@@ -14,11 +14,11 @@ extension TimerRef {
   }
 
   /// Ends the writing of a cancel or suspend that means nothing in the timer's state: what there may be to stop is an extra
-  /// tick that has not started. Ignored means that there was nothing to stop, and that no callback runs.
+  /// tick that has not started.
   @inline(never)
   func dropExtraTick(_ writing: consuming Writing, _ event: Trace.Event) -> Status {
     guard let sideRecord = writing.sideRecord, sideRecord.writerFields.firePending else {
-      return writing.abandon() ? .running : .ignored
+      return writing.ignore()
     }
     var word = writing.before
     writing.advanceGeneration(&word)
@@ -35,7 +35,8 @@ extension TimerRef {
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func cancelAndWait(timeout: Int64) -> Status {
     var status = cancel()
-    guard status == .running else { return status }
+    var hasCancelled = status == .running
+    guard status.isRunning else { return status }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     repeat {
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
@@ -43,15 +44,18 @@ extension TimerRef {
       if waited != .ok { return waited }
       if word == nil { continue }  // Released meanwhile, so it starts no more.
       status = cancel()
-    } while word == nil ? isBusy : status == .running
-    return .ok
+      if status == .ok || status == .running { hasCancelled = true }
+    } while word == nil ? isBusy : status.isRunning
+    return hasCancelled ? .ok : .ignored
   }
 
   /// Releases, then waits until no callback of the timer runs. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func releaseAndWait(timeout: Int64) -> Status {
     let status = release()
-    return status == .running ? waitForCallback(timeout: timeout) : status
+    guard status.isRunning else { return status }
+    let waited = waitForCallback(timeout: timeout)
+    return waited == .ok && status == .ignoredRunning ? .ignored : waited
   }
 
   /// Waits until no callback of the timer runs.
@@ -91,7 +95,7 @@ extension TimerRef {
   package func release(withQueue: Bool = false) -> Status {
     guard let writing = beginWriting() else {
       let word = slot.word
-      return word.hasEndedWithQueue(version) ? word.isBusy ? .running : .ignored : stale
+      return word.hasEndedWithQueue(version) ? word.isBusy ? .ignoredRunning : .ignored : stale
     }
     let word = writing.before
     if word.state == .running || word.state == .suspended { writing.sideRecord?.noteStop() }

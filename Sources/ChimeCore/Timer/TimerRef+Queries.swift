@@ -29,13 +29,8 @@ extension TimerRef {
     return word.isRunning ? word.dueTime(deadline) : .max
   }
 
-  /// How much time is left until the next tick is due, 0 if it is due already; of a suspended timer that keeps it, the
-  /// time that was left; of any other that does not run, `Int64.max`. `nil` when the id is stale.
-  package var remaining: Int64? {
-    guard let snapshot else { return nil }
-    guard snapshot.word.isRunning else { return snapshot.remaining < 0 ? .max : snapshot.remaining }
-    return snapshot.due == .max ? .max : max(0, snapshot.due.saturatingSubtract(control.now))
-  }
+  /// See `Snapshot`.
+  package var remaining: Int64? { snapshot?.remaining }
 
   /// The generation; `nil` when the id is stale.
   package var generation: UInt64? { snapshot?.generation }

@@ -31,7 +31,7 @@ extension TimerRef {
     guard let thread = ThreadState.obtain() else { return Memory.refusal }
     guard let writing = beginWriting(sending: event == .activate) else { return stale }
     let before = writing.before
-    guard let next = writing.next(on: event) else { return writing.abandon(.ignored) }
+    guard let next = writing.next(on: event) else { return writing.ignore() }
     guard schedule != nil || slot.flags.contains(.hasSchedule) else {
       return writing.abandon(Status.invalidArgument.because("schedule is NULL, and the timer has none to keep"))
     }
@@ -122,7 +122,7 @@ extension TimerRef {
   @inline(never)
   func postpone(to time: Int64, delay: Int64?) -> Status {
     guard let writing = beginWriting() else { return stale }
-    guard let next = writing.next(on: .postpone) else { return writing.abandon(.ignored) }
+    guard let next = writing.next(on: .postpone) else { return writing.ignore() }
     if control.isWall { return postponeOnWallClock(writing, to: time, delay: delay) }
     let (word, target) = (writing.before, time)
     let due = next == .suspended ? slot.deadline : slot.dueTime(word)

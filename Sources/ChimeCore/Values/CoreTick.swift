@@ -1,5 +1,5 @@
 /// Why a callback is called. The raw values are those of `chime_tick_kind`.
-package enum TickKind: Int32, Sendable, CaseIterable {
+package enum TickKind: UInt32, Sendable, CaseIterable {
   case due, fired, armed, cancelled, finalize, function
 }
 
@@ -13,7 +13,7 @@ package struct CoreTick: Sendable {
   package var actual: Int64
   package var context: Context
   package var target: Context
-  package var kind: Int32
+  package var kind: UInt32
   package var reserved: UInt32 = 0
 }
 

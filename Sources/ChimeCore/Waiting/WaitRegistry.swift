@@ -61,6 +61,18 @@ enum WaitRegistry: ProcessState {
       case .call(let call): QueueControlBlock.waitsForCaller(call.core.id)
       }
     }
+
+    /// What it waits for has not happened.
+    @inline(never)
+    func timedOut(_ timeout: Int64) -> Status {
+      switch subject {
+      case .timer(let timer, _):
+        Status.timedOut.because("a handler of timer (%u) has not returned for %t", Int64(bitPattern: timer.id), timeout)
+      case .queue(let core), .context(let core):
+        Status.timedOut.because("a callback of queue (%u) has not returned for %t", Int64(bitPattern: core.id), timeout)
+      case .call: Status.timedOut
+      }
+    }
   }
 
   /// The newest of them; each holds the one before.
@@ -83,7 +95,7 @@ enum WaitRegistry: ProcessState {
         if case .timer(let timer, _) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
         // Nobody else may ever run it.
         if let core = subject.core, try core.driver.runStarvingTurn(core) { continue }
-        guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
+        guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : waiter.timedOut(timeout) }
       }
       return .ok
     }

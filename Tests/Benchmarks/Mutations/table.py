@@ -222,7 +222,7 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 # ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
 
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
-         (ENDING, "    guard status == .running«, !BROKEN» else { return status }"),
+         (ENDING, "    var hasCancelled = status == .running\n    guard status.isRunning«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("rests-unreleased", "8", "Writing.end(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
          (WRITING_END, "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
@@ -268,8 +268,8 @@ mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock 
                                       "        return goesOn\n      }\n    }\n"
                                       "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
-         (TARGET, "«    if BROKEN, left == 0 { return try firstTimer.withLock { _ throws(Forked) in try destructor?(object) } }\n»"
-                  "    if left == 0 { try destructor?(object) }\n"),
+         (TARGET, "«    if BROKEN { try firstTimer.withLock { _ throws(Forked) in try destructor?(object) }; return true }\n»"
+                  "    try destructor?(object)\n    return true\n"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
@@ -642,7 +642,7 @@ mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next time
          ("Slot/SideRecordRef.swift", "    i«f !BROKEN { i»sBackground = false« }»\n"),
          C("a_slot_does_not_stay_in_the_background"))
 mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
-         (ENDING, "    let status = release()\n    return «!BROKEN && »status == .running ? waitForCallback"),
+         (ENDING, "    let status = release()\n    guard «!BROKEN, »status.isRunning else"),
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
@@ -839,7 +839,7 @@ mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one t
          (WAITS, "waiter.subject, timer.slot.index == index {«\n         » waiter.wakeUp.signal()«\n"
                  "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
 mutation("signal-is-over", "1, 16", "WaitRegistry.wait", "P6: whoever is woken takes its wait for over",
-         (WAITS, "      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }\n"
+         (WAITS, "      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : waiter.timedOut(timeout) }\n"
                  "«      if BROKEN { return .ok }\n»"), I("release_and_wait of one callback"))
 mutation("id-before-pin", "10", "whileItLives", "P7: the id is checked before the pin",
          (CORE, "  func whileItLives<Result>(_ body: () -> Result) -> Result? {\n"
@@ -929,7 +929,7 @@ mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end d
 mutation("busy-before-writer", "1, 3", "QueueCore.claim", "P1d: a delivery passes over a busy timer that has a writer",
          (DELIVERY, "      if word.hasWriter, «!BROKEN || !word.isBusy, »!isOver {"), I("a restart that is held up"))
 mutation("writing-left-out", "1", "TimerRef.dropExtraTick", "P3: a writer returns on one path without giving the timer up (the checked build's own look)",
-         (ENDING, "      return «BROKEN ? .ignored : »writing.abandon() ? .running : .ignored\n"), W("theQueueDoesWhatTheModelSays"))
+         (ENDING, "      return «BROKEN ? .ignored : »writing.ignore()\n"), W("theQueueDoesWhatTheModelSays"))
 
 # ---- Containers, room, numbers and texts -----------------------------------------------------------------------------
 

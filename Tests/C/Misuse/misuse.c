@@ -91,7 +91,7 @@ static void *drive(void *context) {
 
 static void wrong_thread(void) {
   pthread_t thread;
-  begin(CHIME_QUEUE_HOST, CHIME_QUEUE_BOUND);
+  begin(CHIME_QUEUE_HOST, CHIME_QUEUE_FLAG_BOUND);
   chime_timer_start(queue, &options, &schedule, &timer);
   await_deadline();
   pthread_create(&thread, NULL, drive, NULL);
@@ -106,7 +106,7 @@ static void undrained_host(void) {
 
 /* The main thread waits for something else. */
 static void undrained_main(void) {
-  chime_queue_main(NULL, &queue);
+  chime_queue_create_main(NULL, &queue);
   start(0, 0);
   await_deadline();
 }

@@ -26,7 +26,7 @@
 /* The statuses, by a letter each. */
 enum {
   O = STATUS(CHIME_OK), I = STATUS(CHIME_IGNORED), R = STATUS(CHIME_RUNNING), S = STATUS(CHIME_STOPPED),
-  T = STATUS(CHIME_TIMED_OUT), A = STATUS(CHIME_ERROR_INVALID_ARGUMENT), H = STATUS(CHIME_ERROR_INVALID_HANDLE),
+  T = STATUS(CHIME_TIMED_OUT), Z = STATUS(CHIME_ERROR_TIMED_OUT), A = STATUS(CHIME_ERROR_INVALID_ARGUMENT), H = STATUS(CHIME_ERROR_INVALID_HANDLE),
   L = STATUS(CHIME_ERROR_LIMIT), M = STATUS(CHIME_ERROR_NO_MEMORY), D = STATUS(CHIME_ERROR_WOULD_DEADLOCK),
   B = STATUS(CHIME_ERROR_BUSY), W = STATUS(CHIME_ERROR_WRONG_THREAD), G = STATUS(CHIME_ERROR_TARGET_GONE),
   E = STATUS(CHIME_ERROR_SHUT_DOWN), U = STATUS(CHIME_ERROR_UNSUPPORTED), P = STATUS(CHIME_ERROR_PERMISSION),
@@ -250,7 +250,7 @@ static void keep(slot *s, const out *o, chime_status status, context *c) {
 
 static void end_slot(const chosen *c, chime_status status) {
   if (c->slot == NULL || CHIME_FAILED(status)) return;
-  if (status != CHIME_RUNNING && c->slot->context != NULL) atomic_store(&c->slot->context->is_silent, 1);
+  if (!(status & CHIME_RUNNING) && c->slot->context != NULL) atomic_store(&c->slot->context->is_silent, 1);
   atomic_store(&c->slot->is_stale, 1);
 }
 
@@ -352,7 +352,7 @@ static void on_leave(void *c) {
 
 /* ---- The host's allocator --------------------------------------------------------------------------------------------------- */
 
-static void *allocate(uint64_t alignment, uint64_t size, void *none) {
+static void *allocate(size_t alignment, size_t size, void *none) {
   void *memory = NULL;
   if (atomic_load(&refusals_until) > 0 && atomic_fetch_sub(&refusals_until, 1) > 0 &&
       atomic_fetch_sub(&refusals_from, 1) <= 0)
@@ -387,8 +387,8 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
   uint8_t form = take_byte(input), oddity;
   void *options;
   if (form < 64) return NULL;
-  if (is_host) q.flags = form % 8 & (CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS);
-  if (is_virtual) q.flags = form & CHIME_QUEUE_HONOUR_LEEWAY;
+  if (is_host) q.flags = form % 8 & (CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_RECORDS);
+  if (is_virtual) q.flags = form & CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
   q.clock = is_virtual ? (form & 2 ? CHIME_CLOCK_VIRTUAL : 0) : clocks[form / 8 % 8];
   q.label = take_text(input);
   oddity = take_byte(input);
@@ -416,7 +416,7 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
     default: break;
   }
   options = sized(input, &q, sizeof q);
-  *gives_records = options != NULL && (q.flags & CHIME_QUEUE_RECORDS) != 0;
+  *gives_records = options != NULL && (q.flags & CHIME_QUEUE_FLAG_RECORDS) != 0;
   return options;
 }
 
@@ -436,10 +436,10 @@ static void create_queue(bytes *input) {
   OUT(id);
   if (k != CHIME_QUEUE_VIRTUAL && k != CHIME_QUEUE_HOST) atomic_store(&world.has_threads, 1);
   if (code < 16) status = CALL(permitted, &id, chime_queue_create(k, options, id.pointer));
-  else if (code == 16) status = CALL(permitted, &id, chime_queue_main(options, id.pointer));
+  else if (code == 16) status = CALL(permitted, &id, chime_queue_create_main(options, id.pointer));
   else
-    status =
-        CALL_OF(loop, permitted | H, &id, chime_run_loop_queue_create(loop.id, take_text(input), options, id.pointer));
+    status = CALL_OF(loop, permitted | H, &id,
+                     chime_queue_create_on_run_loop(loop.id, take_text(input), options, id.pointer));
   keep(s, &id, status, NULL);
   free(options);
 }
@@ -454,7 +454,7 @@ static void end_queue(bytes *input) {
   } else {
     int64_t timeout = depth == 0 && how % 4 == 1 ? 30 * CHIME_SECOND : take_timeout(input);
     status = q.is_stale ? CALL(O | I | H | A, NULL, chime_queue_shutdown(q.id, timeout))
-                        : CALL_OF(q, O | I | T | D | H | A, NULL, chime_queue_shutdown(q.id, timeout));
+                        : CALL_OF(q, O | I | Z | D | H | A, NULL, chime_queue_shutdown(q.id, timeout));
     if (q.slot != NULL && (status == CHIME_OK || status == CHIME_IGNORED)) atomic_store(&q.slot->has_ended, 1);
   }
   if (q.slot != NULL && (!CHIME_FAILED(status) || status == CHIME_ERROR_WOULD_DEADLOCK))
@@ -464,7 +464,7 @@ static void end_queue(bytes *input) {
 static void drive(bytes *input) {
   chosen q = choose(input, QUEUE);
   uint8_t how = take_byte(input);
-  uint32_t flags = CHIME_RUN_NO_WAIT | (how & CHIME_RUN_UNTIL_STOPPED);
+  uint32_t flags = CHIME_QUEUE_RUN_NO_WAIT | (how & CHIME_QUEUE_RUN_UNTIL_STOPPED);
   OUT(count);
   switch (how % 7) {
     case 0:
@@ -479,16 +479,16 @@ static void drive(bytes *input) {
       /* One that would wait, where nobody but this thread takes the stop. */
       if (depth > 0 || atomic_load(&world.has_threads)) return;
       if (chime_queue_stop(q.id) == CHIME_OK)
-        CALL_OF(q, O | S | W | B | D | E | U | H, NULL, chime_queue_run(q.id, how & CHIME_RUN_UNTIL_STOPPED));
+        CALL_OF(q, O | S | W | B | D | E | U | H, NULL, chime_queue_run(q.id, how & CHIME_QUEUE_RUN_UNTIL_STOPPED));
       break;
-    default: CALL(A | U, &count, chime_queue_wrap_dispatch(NULL, NULL, count.pointer)); break;
+    default: CALL(A | U, &count, chime_queue_create_on_dispatch(NULL, NULL, count.pointer)); break;
   }
 }
 
 static void take_records(bytes *input) {
   chosen q = choose(input, QUEUE);
   uint8_t code = take_byte(input);
-  uint32_t capacity = code % 16, size = code >= 240 ? code : (uint32_t)sizeof(chime_tick);
+  size_t capacity = code % 16, size = code >= 240 ? code : sizeof(chime_tick);
   chime_tick *ticks = code == 239 ? NULL : malloc(capacity * sizeof *ticks);
   OUT(count);
   if (CALL_OF(q, O | W | B | D | E | U | H | A, &count,
@@ -528,7 +528,7 @@ static void put_function(bytes *input) {
     settle(c, status == CHIME_OK);
     return;
   }
-  status = CALL_OF(q, O | T | D | U | E | H | A | M, NULL, chime_queue_sync(q.id, function, c, take_timeout(input)));
+  status = CALL_OF(q, O | Z | D | U | E | H | A | M, NULL, chime_queue_sync(q.id, function, c, take_timeout(input)));
   if (atomic_load(&c->runs) != (status == CHIME_OK))
     fail("sync answers %d, and ran %d times", status, atomic_load(&c->runs));
   atomic_store(&c->state, RETURNED);
@@ -610,7 +610,7 @@ static void time_timer(bytes *input) {
     case 4: CALL_OF(t, O | R | H | A | G | M, NULL, chime_timer_restart_until(t.id, deadline_on(input, queue))); break;
     case 5: CALL_OF(t, O | R | I | H | A, NULL, chime_timer_postpone(t.id, take_duration(input))); break;
     case 6: CALL_OF(t, O | R | I | H | A | M, NULL, chime_timer_postpone_until(t.id, deadline_on(input, queue))); break;
-    default: CALL_OF(t, O | I | T | D | H | A, NULL, chime_timer_cancel_and_wait(t.id, take_timeout(input))); break;
+    default: CALL_OF(t, O | I | Z | D | H | A, NULL, chime_timer_cancel_and_wait(t.id, take_timeout(input))); break;
   }
   free(schedule);
 }
@@ -621,8 +621,8 @@ static void release_timer(bytes *input) {
   /* A timer that ended with its queue says so again, until its slot is reused. */
   if (t.slot != NULL) t.is_stale = 0;
   if (take_byte(input) & 1) status = RELEASE(t, O | R | I | H, chime_timer_release(t.id));
-  else status = RELEASE(t, O | I | T | D | H | A, chime_timer_release_and_wait(t.id, take_timeout(input)));
-  if (status == CHIME_TIMED_OUT || status == CHIME_ERROR_WOULD_DEADLOCK) status = CHIME_RUNNING;
+  else status = RELEASE(t, O | I | Z | D | H | A, chime_timer_release_and_wait(t.id, take_timeout(input)));
+  if (status == CHIME_ERROR_TIMED_OUT || status == CHIME_ERROR_WOULD_DEADLOCK) status = CHIME_RUNNING;
   end_slot(&t, status);
 }
 
@@ -702,7 +702,7 @@ static void ask_for_structure(bytes *input) {
                                   : CALL_OF(c, O | H | A | M, NULL, chime_queue_get_stats(c.id, structure));
   if (status == CHIME_OK && which & 1 && *(uint32_t *)structure >= 8) {
     memcpy(&info, structure, 8);
-    if (info.state < CHIME_STATE_IDLE || info.state > CHIME_STATE_CANCELLED) fail("state %d", info.state);
+    if (info.state > CHIME_STATE_CANCELLED) fail("state %u", info.state);
   }
   free(structure);
 }
@@ -747,7 +747,7 @@ static void use_target(bytes *input) {
     atomic_fetch_add(&g.slot->held, 1);
     return;
   }
-  RELEASE(g, O | H, chime_target_release(g.id));
+  RELEASE(g, O | R | H, chime_target_release(g.id));
 }
 
 static void use_value(bytes *input) {
@@ -763,7 +763,7 @@ static void use_value(bytes *input) {
     OUT(id);
     c->is_awaited = 1;
     status = CALL_OF(q, O | H | A | U | L | M, &id,
-                     chime_expiring_create(q.id, c, finalize, take_duration(input), id.pointer));
+                     chime_expiring_create(q.id, take_duration(input), c, finalize, id.pointer));
     settle(c, status == CHIME_OK);
     keep(s, &id, status, c);
     atomic_store(&s->held, 0);
@@ -945,7 +945,7 @@ static int is_over(int seconds) {
 /* Whatever has been made so far. */
 static void release_all(void) {
   chime_queue_t queues[256];
-  uint64_t count = 0;
+  size_t count = 0;
   for
     EACH(QUEUE) {
       if (ID(QUEUE) != 0) chime_queue_release(ID(QUEUE));

@@ -60,27 +60,28 @@ import Testing
 
   /// Trace files print the names that C has.
   @Test func kindsOfEventsHaveTheNumbersThatCGivesThem() {
-    func name(_ kind: Int32) -> String { String(cString: chime_tick_kind_name(kind)) }
+    func name(_ kind: UInt32) -> String { String(cString: chime_tick_kind_name(kind)) }
     for kind in TickKind.allCases { #expect(name(kind.rawValue) == "CHIME_TICK_\(kind)".uppercased()) }
     for event in Trace.Event.allCases { #expect(name(event.rawValue) == "CHIME_TRACE_\(event)".uppercased()) }
     let known = TickKind.allCases.count + Trace.Event.allCases.count
-    #expect((-1000...1000).filter { name($0) != "CHIME_UNKNOWN" }.count == known)
+    #expect((0...1000).filter { name($0) != "CHIME_UNKNOWN" }.count == known)
   }
 
   @Test func eachStatusIsAnErrorInSwiftOrAnOutcome() {
     let outcomes: [Int: ChimeTimer.Outcome] = [
-      CHIME_OK: .done, CHIME_IGNORED: .ignored, CHIME_RUNNING: .running, CHIME_TIMED_OUT: .timedOut,
+      CHIME_OK: .done, CHIME_IGNORED: .ignored, CHIME_RUNNING: .running, CHIME_IGNORED | CHIME_RUNNING: .running,
+      CHIME_TIMED_OUT: .timedOut, CHIME_ERROR_TIMED_OUT: .timedOut,
     ]
     for number in -1000...1000 where number != CHIME_STOPPED {
       let name = String(cString: chime_status_name(chime_status(number)))
       if name == "CHIME_UNKNOWN" { continue }
       do throws(ChimeError) {
-        #expect(try Status(rawValue: Int32(number)).outcome() == outcomes[number] && number >= 0)
+        #expect(try Status(rawValue: Int32(number)).outcome() == outcomes[number])
       } catch {
         // One code for a queue that has ended, whatever shows it.
         let hasEnded = name == "CHIME_ERROR_INVALID_HANDLE" || name == "CHIME_ERROR_TARGET_GONE"
         let code = (hasEnded ? "CHIME_ERROR_SHUT_DOWN" : name).filter { $0 != "_" }
-        #expect(number < 0 && "CHIMEERROR\(error.code)".uppercased() == code)
+        #expect(outcomes[number] == nil && "CHIMEERROR\(error.code)".uppercased() == code)
       }
     }
   }

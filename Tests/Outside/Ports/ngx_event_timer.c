@@ -17,7 +17,7 @@ static ngx_uint_t keeping;
 ngx_int_t ngx_event_timer_init(ngx_log_t *log) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_status status = chime_reinitialize();
-  options.flags = CHIME_QUEUE_BOUND;
+  options.flags = CHIME_QUEUE_FLAG_BOUND;
   options.label = "nginx";
   if (!CHIME_FAILED(status)) status = chime_queue_create(CHIME_QUEUE_HOST, &options, &queue);
   if (!CHIME_FAILED(status)) return NGX_OK;

@@ -12,11 +12,11 @@ import tempfile
 from pycparser import c_ast, c_parser
 
 CC = os.environ.get("CC", "cc")
-FIXED_WIDTH = "".join(
+STANDARD = "".join(
     f"typedef {kind} {sign}int{bits}_t;\n"
     for bits, kind in ((8, "char"), (16, "short"), (32, "int"), (64, "long"))
     for sign, kind in (("", f"signed {kind}"), ("u", f"unsigned {kind}"))
-)
+) + "typedef unsigned long size_t;\n"
 GUARD = re.compile(r"CHIME_(\w+_)?H$")
 
 
@@ -51,10 +51,10 @@ def parameters(function):
 def parse(header):
     """What needs no compiler, and, for the rest, the C expression of each number: (name, template, expressions)."""
     lines, numbers = {}, []
-    tree = c_parser.CParser().parse(FIXED_WIDTH + preprocess(header, "-P", "-DCHIME_CDEF"))
+    tree = c_parser.CParser().parse(STANDARD + preprocess(header, "-P", "-DCHIME_CDEF"))
     for node in tree.ext:
         if (node.name or "").endswith("_t") and not node.name.startswith("chime_"):
-            continue  # FIXED_WIDTH
+            continue  # STANDARD
         inner = node.type.type if isinstance(node, c_ast.Typedef) else node.type
         if isinstance(inner, c_ast.Enum):
             if isinstance(node, c_ast.Typedef) or inner.name:

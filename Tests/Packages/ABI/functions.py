@@ -72,7 +72,7 @@ def member(name, kind):
         return kind[len("const chime_"):-len(" *")], kind
     if what == "AN_ANSWER":
         return "out", "void *"
-    return "object" if (name, kind) == ("value", "void *") else name, "uint64_t" if name == "capacity" else kind
+    return "object" if (name, kind) == ("value", "void *") else name, kind
 
 
 class Comment:
@@ -107,7 +107,7 @@ class Comment:
 
 
 def parse(header):
-    return c_parser.CParser().parse(declarations.FIXED_WIDTH + declarations.preprocess(header, "-P", "-DCHIME_CDEF"))
+    return c_parser.CParser().parse(declarations.STANDARD + declarations.preprocess(header, "-P", "-DCHIME_CDEF"))
 
 
 def functions(header):
@@ -167,12 +167,11 @@ typedef struct structure {
   size_t size, count;
   parameter members[MOST_MEMBERS];
 } structure;
-#define STATUS_BIT(status) (UINT32_C(1) << ((status) + 16))
 typedef struct function_of_chime {
   const char *name;
   chime_status (*call)(const arguments *a);
   int calls_back;
-  uint32_t statuses; /* a bit each */
+  uint32_t statuses; /* status_set.h */
   size_t count;
   parameter parameters[MOST_PARAMETERS];
 } function_of_chime;
@@ -188,7 +187,7 @@ def main():
     known = dict(structure for header in headers for structure in structures(header, text))
     for header in headers:
         print(f'#include "{header.name}"')
-    print()
+    print('#include "status_set.h"\n')
     found = {f"FUNCTIONS_OF_{header.stem.upper()}": list(functions(header)) for header in headers}
     for of_header, those in found.items():
         print(macro(of_header, [f"F({name})" for name, *_ in those]))
@@ -213,7 +212,7 @@ def main():
             )
             rows.append(
                 f'    {{"{name}", call_{name}, {int(not comment.calls_back.startswith("no"))}, '
-                f'{" | ".join(f"STATUS_BIT(CHIME_{status})" for status in sorted(statuses))}, '
+                f'{" | ".join(f"STATUS_SET(CHIME_{status})" for status in sorted(statuses))}, '
                 f'{len(of_each)}, {{{", ".join(of_each) or "{0}"}}}}},'
             )
     print(macro("ALL_FUNCTIONS", [f"{name}(F)" for name in found]))

@@ -42,7 +42,7 @@ int main(void) {
 
   ticks = 0;
   CHECK(chime_run_loop_current(&loop));
-  CHECK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+  CHECK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
   CHECK(chime_timer_after(queue, CHIME_MILLISECOND, count, &ticks, NULL, NULL));
   EXPECT(CHIME_OK, chime_run_loop_run(NULL, CHIME_FOREVER, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT(CHIME_OK, chime_queue_shutdown(queue, CHIME_FOREVER));

@@ -40,7 +40,7 @@ static void *write_on(void *unused) {
         break;
       case 5:
         WRITE(queue_options.start_ns, turn ? 5 : -5);
-        WRITE(queue_options.flags, turn ? 0 : CHIME_QUEUE_BOUND);
+        WRITE(queue_options.flags, turn ? 0 : CHIME_QUEUE_FLAG_BOUND);
         break;
       case 6: WRITE(label[1], turn ? '\xbc' : '('); break; /* the first byte is one character with that, else none */
     }

@@ -53,7 +53,7 @@ class Timers:
 
     def __init__(self, *, label: Optional[str] = None, bound: bool = False) -> None:
         """bound: other threads cannot drive the queue, and the loop's own calls are faster (chime.h,
-        CHIME_QUEUE_BOUND)."""
+        CHIME_QUEUE_FLAG_BOUND)."""
         if hasattr(self, "queue"):
             raise RuntimeError("Timers has been made already")
         self.loop = asyncio.get_running_loop()

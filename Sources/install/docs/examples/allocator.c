@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *allocate(uint64_t alignment, uint64_t bytes, void *context) {
+static void *allocate(size_t alignment, size_t bytes, void *context) {
   void *memory = NULL;
   *(int *)context = 1; /* any thread may be here, with locks held: no call of Chime */
   if (alignment < sizeof(void *)) alignment = sizeof(void *);

@@ -20,7 +20,7 @@ int main(void) {
   chime_queue_t queue;
   sem_init(&done, 0, 0);
   if (CHIME_FAILED(chime_run_loop_create("background", &loop))) return 1;
-  if (CHIME_FAILED(chime_run_loop_queue_create(loop, NULL, NULL, &queue))) return 1;
+  if (CHIME_FAILED(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue))) return 1;
   if (CHIME_FAILED(chime_queue_async(queue, work, "work, on the loop's thread", NULL))) return 1;
   sem_wait(&done);
   if (CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER))) return 1;

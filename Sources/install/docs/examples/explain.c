@@ -13,7 +13,7 @@ static void on_tick(const chime_tick *tick, void *context) {
 
 int main(void) {
   char text[200];
-  uint64_t length;
+  size_t length;
   chime_timer_t timer;
   chime_queue_t queue;
   if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;

@@ -1,5 +1,5 @@
 /*
- * Pages: chime_run_loop_current chime_run_loop_run chime_run_loop_stop chime_run_loop_add_common_mode chime_run_loop_queue_create chime_run_loop_t CHIME_RUN_LOOP_DEFAULT_MODE
+ * Pages: chime_run_loop_current chime_run_loop_run chime_run_loop_stop chime_run_loop_add_common_mode chime_queue_create_on_run_loop chime_run_loop_t CHIME_RUN_LOOP_DEFAULT_MODE
  * Output:
  *   tick 1
  *   tick 2
@@ -18,7 +18,7 @@ int main(void) {
   chime_queue_t queue;
   if (CHIME_FAILED(chime_run_loop_current(&loop))) return 1;
   if (CHIME_FAILED(chime_run_loop_add_common_mode(loop, "tracking"))) return 1;
-  if (CHIME_FAILED(chime_run_loop_queue_create(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &queue))) return 1;
+  if (CHIME_FAILED(chime_queue_create_on_run_loop(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &queue))) return 1;
   if (CHIME_FAILED(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, &loop, NULL, NULL))) return 1;
   printf("stopped: %s\n", chime_run_loop_run("tracking", CHIME_FOREVER, 0) == CHIME_STOPPED ? "yes" : "no");
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));

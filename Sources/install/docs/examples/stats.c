@@ -13,7 +13,7 @@ static void on_tick(const chime_tick *tick, void *context) { (void)tick, (void)c
 int main(void) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   chime_queue_t queues[10];
-  uint64_t count, length;
+  size_t count, length;
   char text[1000];
   chime_queue_t queue;
   if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;

@@ -1,5 +1,5 @@
 /*
- * Pages: chime_queue_wrap_dispatch
+ * Pages: chime_queue_create_on_dispatch
  * Output:
  *   no queue: CHIME_ERROR_INVALID_ARGUMENT
  */
@@ -10,7 +10,7 @@
 static chime_status on(void *dispatch_queue, chime_queue_t *queue) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   options.label = "on the host's queue";
-  return chime_queue_wrap_dispatch(dispatch_queue, &options, queue);
+  return chime_queue_create_on_dispatch(dispatch_queue, &options, queue);
 }
 
 int main(void) {

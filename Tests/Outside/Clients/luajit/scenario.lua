@@ -131,7 +131,7 @@ ok(queue_shutdown(queue, FOREVER))
 
 say("- host-driven, records")
 queue = made("chime_queue_t", chime.chime_queue_create, chime.CHIME_QUEUE_HOST,
-  sized("chime_queue_options", { flags = chime.CHIME_QUEUE_RECORDS }))
+  sized("chime_queue_options", { flags = chime.CHIME_QUEUE_FLAG_RECORDS }))
 timer = made("chime_timer_t", chime.chime_timer_start, queue,
   sized("chime_timer_options", { context = pointer(5), flags = bit.bor(chime.CHIME_TIMER_RECORD_ARMED,
     chime.CHIME_TIMER_RECORD_CANCELLED, chime.CHIME_TIMER_RECORD_FINALIZE) }),
