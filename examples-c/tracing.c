@@ -43,7 +43,7 @@ int main(void) {
   char reason[160];
   int64_t left;
 
-  CHECK(chime_set_trace(on_trace, NULL));
+  CHECK(chime_set_trace(on_trace, NULL, NULL));
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   CHECK(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer));
   CHECK(chime_queue_advance(queue, 20 * CHIME_MILLISECOND));
@@ -60,6 +60,6 @@ int main(void) {
   CHECK(chime_queue_advance(queue, 25 * CHIME_MILLISECOND));
   CHECK(chime_timer_release(timer));
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
-  CHECK(chime_set_trace(NULL, NULL));
+  CHECK(chime_set_trace(NULL, NULL, NULL));
   return 0;
 }

@@ -399,7 +399,10 @@ typedef struct chime_queue_options {
                                           with host-driven and virtual queues, whose handlers run in calls of the
                                           host's, nor around what chime_queue_sync or chime_queue_shutdown runs on
                                           its caller's thread */
-  void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
+  void *CHIME_NULLABLE hook_context;   /* for enter and leave */
+  chime_finalizer CHIME_NULLABLE
+      hook_finalizer;        /* frees it: the queue's last callback, after the last `leave`, where that
+                                          was called. Not if the queue was not created */
   uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
                                           systems do not have that: UNSUPPORTED */
   int32_t realtime_priority; /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none. On
@@ -482,7 +485,7 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
 #define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0, 0}
 #define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
@@ -618,11 +621,12 @@ CHIME_API chime_status chime_timer_release(chime_timer_t timer);
  * waits for. Callbacks that cannot run there any more (its main queue is not drained) run inside this call when the
  * timeout ends.
  *
+ * A queue that was released and has not ended may be shut down, too: that waits for its end.
+ *
  * @return CHIME_OK: no callback of the queue runs or will run, or queue is 0; CHIME_IGNORED: the queue had ended before;
  *         CHIME_ERROR_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
  *         inside a callback of this queue, or of a queue that waits for it: it was released, and the call did not wait;
- *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_HANDLE: not a queue's id; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: yes. Waits: for a handler.
  */
@@ -1310,15 +1314,18 @@ CHIME_API chime_status chime_target_release(chime_target_t target);
  * Reports from different threads may arrive in a different order than what they report; the generation orders those of
  * a timer.
  *
- * @param trace    called by several threads at once, with no lock held; may call anything, and nothing that it calls is
- *                 traced; NULL to stop tracing
- * @param context  its second argument; must outlive all calls: one that had begun when the trace was replaced may still
- *                 be running
- * @return CHIME_OK
+ * @param trace      called by several threads at once, with no lock held; may call anything, and nothing that it calls is
+ *                   traced; NULL to stop tracing
+ * @param context    its second argument
+ * @param finalizer  called with context once, when another function, or none, has been set and each call that had begun by
+ *                   then has returned: inside this function or at the end of such a call. May be NULL, and must be NULL if
+ *                   trace is
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
- * Calls back: no; but from now on every call that changes a timer does. Waits: no.
+ * Calls back: yes: the finalizer of the trace before; and from now on every call that changes a timer does. Waits: no.
  */
-CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
+CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context,
+                                       chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
  * Writes what happens to all timers from now on to a file of Chrome trace events, for Perfetto (ui.perfetto.dev) or

@@ -78,10 +78,23 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
 public func chime_reinitialize() -> chime_status { Fork.reinitialize().rawValue }
 
 @_cdecl("chime_set_trace") @implementation
-public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRawPointer?) -> chime_status {
+public func chime_set_trace(
+  _ trace: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?
+) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
-  unsafe Trace.set(Arguments.tickFunction(trace), Context(context))
-  return Status.ok.rawValue
+  guard unsafe trace != nil || finalizer == nil else {
+    return Status.invalidArgument.because("trace is NULL, and finalizer is not").rawValue
+  }
+  return callingBack {
+    Memory.promised {
+      Status.of { () throws(Forked) in
+        let owned = unsafe trace.map { _ in unsafe OwnedContext(Context(context), Arguments.contextFunction(finalizer))
+        }
+        try unsafe Trace.set(Arguments.tickFunction(trace), owned)
+        return .ok
+      }.rawValue
+    }
+  }
 }
 
 @_cdecl("chime_set_allocator") @implementation

@@ -47,6 +47,9 @@ package func queueOptions(
   guard unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
     throw Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues")
   }
+  guard unsafe o.hook_finalizer == nil || o.enter != nil || o.leave != nil else {
+    throw Status.invalidArgument.because("options.hook_finalizer goes with options.enter or options.leave")
+  }
   var clock = Clock.monotonic
   switch unsafe Int(o.clock) {
   case CHIME_CLOCK_MONOTONIC: break
@@ -73,7 +76,7 @@ package func queueOptions(
   if unsafe o.enter != nil || o.leave != nil {
     options.hooks = unsafe QueueHooks(
       enter: Arguments.contextFunction(o.enter), leave: Arguments.contextFunction(o.leave),
-      context: Context(o.hook_context))
+      context: OwnedContext(Context(o.hook_context), Arguments.contextFunction(o.hook_finalizer)))
   }
   return options
 }
@@ -91,9 +94,21 @@ private func qosClass(_ qos: chime_qos) -> QualityOfService? {
 
 /// Creates a queue and stores its id. No cancellation point: a cancellation would leave behind what has begun.
 package func making(
-  _ queue: UnsafeMutablePointer<chime_queue_t>, _ make: () throws(Status) -> UInt64
+  _ queue: UnsafeMutablePointer<chime_queue_t>, _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind,
+  _ make: (QueueOptions) throws(Status) -> UInt64
 ) -> chime_status {
-  waitingOutside { Status(rawValue: Memory.promised { unsafe store(in: queue, make) }) }
+  waitingOutside {
+    let status = Memory.promised {
+      unsafe store(in: queue) { () throws(Status) in
+        let options = try unsafe queueOptions(pointer, for: kind)
+        do throws(Status) { return try make(options) } catch {
+          options.hooks?.owned.disown()
+          throw error
+        }
+      }
+    }
+    return Status(rawValue: status)
+  }
 }
 
 @_cdecl("chime_queue_create") @implementation
@@ -112,7 +127,7 @@ public func chime_queue_create(
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
   default: return Arguments.unknown("kind", Int64(kind)).rawValue
   }
-  return unsafe making(queue) { () throws(Status) in try unsafe make.function(queueOptions(pointer, for: make.kind)) }
+  return unsafe making(queue, pointer, for: make.kind) { options throws(Status) in try make.function(options) }
 }
 
 @_cdecl("chime_queue_create_main") @implementation
@@ -120,9 +135,7 @@ public func chime_queue_create_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  return unsafe making(queue) { () throws(Status) in
-    try unsafe QueueCore.makeMain(queueOptions(pointer, for: .dispatch))
-  }
+  return unsafe making(queue, pointer, for: .dispatch) { options throws(Status) in try QueueCore.makeMain(options) }
 }
 
 @_cdecl("chime_queue_create_on_dispatch") @implementation
@@ -132,8 +145,8 @@ public func chime_queue_create_on_dispatch(
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   guard let dispatch_queue = unsafe dispatch_queue else { return Arguments.null("dispatch_queue").rawValue }
-  return unsafe making(queue) { () throws(Status) in
-    try unsafe QueueCore.makeWrapping(dispatch_queue, queueOptions(pointer, for: .dispatch))
+  return unsafe making(queue, pointer, for: .dispatch) { options throws(Status) in
+    try unsafe QueueCore.makeWrapping(dispatch_queue, options)
   }
 }
 

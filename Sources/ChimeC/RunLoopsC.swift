@@ -88,8 +88,8 @@ public func chime_queue_create_on_run_loop(
   return Memory.promised {
     unsafe withMode(name) { mode in
       guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop).rawValue }
-      return unsafe making(queue) { () throws(Status) in
-        try unsafe loop.makeQueue(in: LoopModes([mode]), queueOptions(options, for: .runLoop))
+      return unsafe making(queue, options, for: .runLoop) { options throws(Status) in
+        try loop.makeQueue(in: LoopModes([mode]), options)
       }
     }
   }

@@ -79,7 +79,7 @@ TEST(sync_on_a_precise_queue_runs_on_its_thread) {
 
 typedef struct hooks {
   chime_queue_t queue;
-  int entered, left, ticks, outside;
+  int entered, left, ticks, outside, finalized;
   int asks_in_leave, shuts_down, asked, synced;
   chime_status status;
 } hooks;
@@ -105,6 +105,15 @@ static void on_leave(void *context) {
   add(&h->left, 1);
 }
 
+/* The last callback of the queue. */
+static void on_hooks_end(void *context) {
+  hooks *h = context;
+  if (load(&h->left) != load(&h->entered) ||
+      chime_queue_shutdown(h->queue, CHIME_FOREVER) != CHIME_ERROR_WOULD_DEADLOCK)
+    add(&h->outside, 1);
+  add(&h->finalized, 1);
+}
+
 static void note_inside(const chime_tick *tick, void *context) {
   hooks *h = context;
   int left = load(&h->left);
@@ -117,7 +126,8 @@ static const where hooked[] = {SERIAL, CONCURRENT, PRECISE, DISPATCH};
 /* A queue with hooks; NULL: none without libdispatch. They ask once, where the bits of `way` say, when `asked` is 0. */
 static hooks *hooked_queue(csuite *t, where place, int way) {
   hooks *h = csuite_memory(t, sizeof *h);
-  const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = on_leave, .hook_context = h);
+  const chime_queue_options options =
+      QUEUE_OPTIONS(.enter = on_enter, .leave = on_leave, .hook_context = h, .hook_finalizer = on_hooks_end);
   h->asked = 2;
   h->asks_in_leave = way % 2;
   h->shuts_down = way / 2 % 2;
@@ -125,18 +135,35 @@ static hooks *hooked_queue(csuite *t, where place, int way) {
   return EXPECT_OK(create_queue(place, &options, &h->queue, NULL)) ? h : NULL;
 }
 
-/* [16]: the hooks stand around each handler. */
-TEST(shutdown_waits_for_the_leave_hook) {
+/* [8, 16]: the hooks stand around each handler. A queue that was released is waited for, too. */
+TEST(shutdown_waits_for_the_last_hook) {
   for (int i = 0; i < 4 * csuite_scaled(100) && !csuite_failed(t); i++) {
     hooks *h = hooked_queue(t, hooked[i % 4], 0);
     if (h == NULL) continue;
     EXPECT_OK(chime_timer_after(h->queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
     if (i / 4 % 4 == 0) EXPECT(await(&h->ticks, 1));
     else sleep_ns(i / 4 % 4 * 100 * CHIME_MICROSECOND);
-    EXPECT_OK(chime_queue_shutdown(h->queue, PATIENCE));
+    if (i % 2) EXPECT_TOOK_EFFECT(chime_queue_release(h->queue));
+    chime_status status = chime_queue_shutdown(h->queue, PATIENCE);
+    EXPECT(status == CHIME_OK || (i % 2 && status == CHIME_IGNORED));
     EXPECT_EQ(load(&h->left), load(&h->entered));
+    EXPECT_EQ(load(&h->finalized), 1);
     EXPECT_EQ(load(&h->outside), 0);
   }
+}
+
+TEST(the_context_of_hooks_stays_the_callers_where_no_queue_is_made) {
+  hooks h = {0};
+  chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .hook_context = &h, .hook_finalizer = on_hooks_end);
+  chime_queue_t queue = 0;
+  options.realtime_priority = 100;
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  options.realtime_priority = 0;
+  options.affinity = UINT64_C(1) << 63; /* a processor that there is not */
+  EXPECT(CHIME_FAILED(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue)));
+  options = QUEUE_OPTIONS(.hook_context = &h, .hook_finalizer = on_hooks_end);
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(h.finalized, 0);
 }
 
 /* A timer that comes wakes the queue, which calls nothing yet. */
@@ -165,13 +192,9 @@ TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
     if (h->shuts_down) EXPECT_EQ(h->status, CHIME_ERROR_WOULD_DEADLOCK);
     else if (hooked[i / 4] == CONCURRENT) EXPECT_EQ(h->status, CHIME_ERROR_UNSUPPORTED);
     else EXPECT(h->status == CHIME_OK && load(&h->synced) == 1);
-    /* Where the queue was released in the hook its id names it until it has ended. */
-    chime_status status;
-    while ((status = chime_queue_shutdown(h->queue, PATIENCE)) == CHIME_ERROR_INVALID_HANDLE)
-      sleep_ns(CHIME_MILLISECOND);
-    EXPECT_EQ(status, h->shuts_down ? CHIME_IGNORED : CHIME_OK);
-    AWAIT(load(&h->left) ==
-          load(&h->entered)); /* the id of one that was released inside is stale before its last hook ends */
+    chime_status status = chime_queue_shutdown(h->queue, PATIENCE);
+    EXPECT(status == CHIME_OK || (h->shuts_down && status == CHIME_IGNORED));
+    EXPECT(load(&h->left) == load(&h->entered) && load(&h->finalized) == 1);
   }
 }
 

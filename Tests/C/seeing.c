@@ -16,7 +16,7 @@ static __thread int is_traced;
 
 static void set_trace_here(csuite *t, chime_handler trace, void *p) {
   is_traced = trace != NULL;
-  EXPECT_OK(chime_set_trace(trace, p));
+  EXPECT_OK(chime_set_trace(trace, p, NULL));
 }
 
 /* The context is a probe: what concerns its timer goes into the timeline. */
@@ -147,20 +147,44 @@ static void wait_in_the_report(const chime_tick *tick, void *context) {
 TESTS_ON_DISPATCH_QUEUES(a_trace_that_waits_for_the_end_of_the_callback_would_deadlock) {
   probe *p = probe_idle(t, queue, NULL);
   csuite_keep_memory(t); /* a trace that has begun on another thread may end later */
-  EXPECT_OK(chime_set_trace(wait_in_the_report, p));
+  EXPECT_OK(chime_set_trace(wait_in_the_report, p, NULL));
   EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
   EXPECT(await(&p->ticks, 1));
   EXPECT(chime_timer_cancel_and_wait(p->timer, PATIENCE) >= 0);
-  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
 }
 
 /* The timer, which has callbacks left, is not in the way. */
 VIRTUAL_TEST(a_trace_may_shut_the_queue_down_when_a_timer_is_released) {
   probe *p = probe_start_full(t, queue, NULL, AFTER(CHIME_HOUR));
   csuite_keep_memory(t); /* a trace that has begun on another thread may end later */
-  EXPECT_OK(chime_set_trace(wait_in_the_report, p));
+  EXPECT_OK(chime_set_trace(wait_in_the_report, p, NULL));
   EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
+  EXPECT_EQ(load(&p->finalized), 1);
+}
+
+static void hold_the_report(const chime_tick *tick, void *context) {
+  probe *p = context;
+  if (tick->timer == p->other->timer && tick->kind == CHIME_TICK_DUE) stay_until_gate_opens(p->t, p, tick);
+}
+
+TESTS_ON_DISPATCH_QUEUES(the_context_of_a_trace_is_finalized_after_its_last_report) { /* [8] */
+  probe *p = probe_new(t, queue, NULL), *second = probe_new(t, queue, NULL);
+  p->other = second->other = probe_idle(t, queue, NULL);
+  EXPECT_STATUS(chime_set_trace(NULL, p, probe_finalizer), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(chime_set_trace(hold_the_report, p, probe_finalizer));
+  EXPECT_OK(chime_timer_activate(p->other->timer, AFTER(0)));
+  EXPECT(await(&p->flag, 1));
+  EXPECT_OK(chime_set_trace(hold_the_report, second, probe_finalizer));
+  EXPECT_EQ(load(&p->finalized), 0);
+  open_gate(second);
+  open_gate(p);
+  EXPECT(await(&p->finalized, 1));
+  EXPECT_EQ(load(&second->finalized), 0);
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
+  EXPECT(await(&second->finalized, 1)); /* at once, unless a thread reports something just now */
+  EXPECT(await(&p->other->returned, 1));
   EXPECT_EQ(load(&p->finalized), 1);
 }
 
@@ -168,8 +192,8 @@ static void count_traced(const chime_tick *tick, void *context) { add(context, 1
 
 THREAD(set_and_unset, probe, p) {
   while (load(&p->gate) == 0) {
-    EXPECT_OK(chime_set_trace(count_traced, &p->flag));
-    chime_set_trace(NULL, NULL);
+    EXPECT_OK(chime_set_trace(count_traced, &p->flag, NULL));
+    chime_set_trace(NULL, NULL, NULL);
   }
 }
 

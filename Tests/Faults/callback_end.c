@@ -135,8 +135,8 @@ static void act(void) {
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
   int64_t delay = kind <= REGISTRATION || kind == TRACED_CALLBACK ? CHIME_MILLISECOND : CHIME_HOUR;
-  if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
-  if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
+  if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL, NULL));
+  if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL, NULL));
   if (kind == DESTRUCTOR) EXPECT_OK(chime_target_create(&ending_calls, end_in_call, &target));
   options.target = target;
   if (kind <= TRACED_CALL)
@@ -231,7 +231,7 @@ static void *check(void *context) {
     host_thread_expect_end(&driver);
     host_thread_start(&driver, drive);
   }
-  if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
+  if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
   expect_at_rest();
   if (fault_failures() > 0) fault_leave();                             /* the rest would only take its time */
   if (!main_thread.was_ended) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */

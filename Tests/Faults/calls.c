@@ -145,7 +145,7 @@ static arguments of(const world *w, int flags) {
   S(sleep_until, ALONE, chime_sleep_until(CHIME_CLOCK_MONOTONIC, 1)) \
   S(main_run, ALONE | MAY_FAIL, run_main()) \
   F(main_stop, ALONE) \
-  S(set_trace, ALONE, chime_set_trace(NULL, NULL)) \
+  S(set_trace, ALONE, chime_set_trace(NULL, NULL, NULL)) \
   F(reinitialize, ALONE | NEVER_FAILS) \
   S(set_allocator, ALONE, chime_set_allocator(NULL)) \
   S(last_error_detail, ALONE | NEVER_FAILS, fail_and_ask()) \

@@ -48,7 +48,7 @@ static void use_them(void) {
 static int call_it(const subject *called, world *w) {
   int before = callbacks_here;
   w->made = UNTOUCHED;
-  EXPECT_OK(chime_set_trace(trace, NULL));
+  EXPECT_OK(chime_set_trace(trace, NULL, NULL));
   errno = SENTINEL;
   chime_status status = called->call(w);
   if (!EXPECT_EQ(errno, SENTINEL)) fprintf(stderr, "  after %s\n", called->name);

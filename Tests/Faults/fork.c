@@ -285,7 +285,7 @@ CASES(at_the_end_of_a_queue, argument, 0, 14) {
   if (argument % 3 == 0) options.cancel_handler = fork_in_last_callback;
   if (argument % 3 == 1) options.finalizer = fork_in_call;
   for (i = 0; i < 3; i++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), NULL));
-  if (argument % 3 == 2) EXPECT_OK(chime_set_trace(fork_in_trace, NULL));
+  if (argument % 3 == 2) EXPECT_OK(chime_set_trace(fork_in_trace, NULL, NULL));
   status = argument / 3 % 2 ? chime_queue_release(queue) : chime_queue_shutdown(queue, PATIENCE);
   if (forked == 0) {
     EXPECT_EQ(status, CHIME_ERROR_FORKED);
@@ -293,7 +293,7 @@ CASES(at_the_end_of_a_queue, argument, 0, 14) {
     fault_leave();
   }
   EXPECT_OK(status);
-  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
   EXPECT_EQ(waitpid(forked, &end, 0), forked);
   EXPECT_EQ(end, 0);
   EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), CHIME_IGNORED);

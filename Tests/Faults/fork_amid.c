@@ -85,7 +85,7 @@ static int fork_at(int number, int where, int traces) {
   if (process != 0) return end_of(process);
   nth = number;
   alarm(30);
-  if (traces) chime_set_trace(on_tick, &object);
+  if (traces) chime_set_trace(on_tick, &object, NULL);
   run_everything(where);
   if (forked < 0) _exit(ALL_FORKED);
   if (forked > 0) _exit(end_of(forked));
@@ -268,10 +268,10 @@ CASES(a_call_whose_trace_forks, argument, 0, CALLS - 1) {
   chime_status status;
   queue = place_queue(VIRTUAL, NULL);
   for (int i = 0; i < 2 && calls[argument].before[i] != NULL; i++) EXPECT_OK(calls[argument].before[i]());
-  EXPECT_OK(chime_set_trace(fork_in_trace, NULL));
+  EXPECT_OK(chime_set_trace(fork_in_trace, NULL, NULL));
   status = calls[argument].call();
   if (forked == 0) _exit(status == CHIME_ERROR_FORKED ? 0 : WRONG);
-  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
   EXPECT_OK(status);
   EXPECT_EQ(end_of(forked), 0);
   place_end(VIRTUAL, queue);

@@ -69,7 +69,8 @@ extension QueueCore {
     if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
     guard status == .ok else {
       if noticesSteps { WallClock.remove(id) }
-      QueueControlBlocks.release(control, id: id)
+      QueueControlBlocks.noteEnd(of: control, id: id)
+      QueueControlBlocks.takeBack(control)
       throw status
     }
     control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)

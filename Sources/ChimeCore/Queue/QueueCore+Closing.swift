@@ -12,8 +12,8 @@ extension QueueCore {
     QueueControlBlocks.hasEnded(id) ? .ignored : unknown(id)
   }
 
-  /// Releases, then waits until no callback of the queue runs or will run. Waits for a handler. Ignored if the queue has
-  /// ended.
+  /// Releases unless that was done, then waits until no callback of the queue runs or will run. Waits for a handler.
+  /// Ignored if the queue has ended.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     .of { () throws(Status) in
@@ -31,7 +31,9 @@ extension QueueCore {
       if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { try core.closeHere() }
       return core
     }
-    guard let core else { throw endedOrUnknown(id) }
+    if let core { return core }
+    // Released, and perhaps not ended.
+    guard let core = QueueControlBlocks.block(of: id)?.core, core.id == id else { throw endedOrUnknown(id) }
     return core
   }
 
@@ -137,19 +139,28 @@ extension QueueCore {
     driver.close()
     handOver?.close()
     if control.isWall || control.isBoottime, !control.runsInCalls { WallClock.remove(id) }
-    control.endQueue()
-    QueueControlBlocks.release(control, id: id)
   }
 
-  /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.
+  /// Ends the queue, and tells waiting threads, once nothing of it runs any more, the host's hooks included.
   @inline(__always)
-  func announceEnd() {
-    if isClosed { announceEndNow() }
+  func announceEnd() throws(Forked) {
+    if isClosed { try announceEndNow() }
   }
 
   @inline(never)
-  private func announceEndNow() {
-    if closing.noteEnd() { WaitRegistry.queueEnded(self) }
+  private func announceEndNow() throws(Forked) {
+    guard closing.claimEnd() else { return }
+    if let hooks {
+      try ThreadState.inside(control) { _ throws(Forked) in
+        try onHostsTerms { () throws(Forked) in try hooks.owned.end() }
+      }
+    }
+    // Who looks for the queue finds it until its id says that it has ended.
+    QueueControlBlocks.noteEnd(of: control, id: id)
+    control.endQueue()
+    QueueControlBlocks.takeBack(control)
+    closing.noteEnd()
+    WaitRegistry.queueEnded(self)
   }
 }
 
@@ -178,6 +189,7 @@ struct Closing: ~Copyable {
   private static var notBegun: UInt8 { 0 }
   private static var releasing: UInt8 { 1 }
   private static var released: UInt8 { 2 }
+  private static var ending: UInt8 { 3 }
   private let over = Atomic<Bool>(false)
   /// Functions and deliveries on their way on a concurrent queue: while there are some the queue does not end. Counted,
   /// then `hasBegun` or the functions' list is looked at; a closing pass says that it closes, then reads this; all
@@ -198,8 +210,12 @@ struct Closing: ~Copyable {
   /// Nothing of the queue runs or will run.
   var isOver: Bool { over.load(ordering: .sequentiallyConsistent) }
 
-  /// True for the first caller.
-  func noteEnd() -> Bool { !over.exchange(true, ordering: .sequentiallyConsistent) }
+  /// True for the first caller, who ends the queue.
+  func claimEnd() -> Bool {
+    stage.exchange(Closing.ending, ordering: .sequentiallyConsistent) != Closing.ending
+  }
+
+  func noteEnd() { over.store(true, ordering: .sequentiallyConsistent) }
 
   var isHeldUp: Bool { outstanding.load(ordering: .sequentiallyConsistent) != 0 }
 

@@ -319,8 +319,7 @@ extension QueueCore {
     }
   }
 
-  /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks. The thread
-  /// can be cancelled if the host's can.
+  /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks.
   @inline(never)
   func withHooks(_ body: () throws(Forked) -> Void) throws(Forked) {
     @inline(never)
@@ -330,8 +329,14 @@ extension QueueCore {
       try body()
       try hooks.leave?(hooks.context)
     }
-    if let host = driver.hostCancellation { return try host.allow(betweenHooks) }
-    driver.borrowsThread ? try OwnThread.borrow(betweenHooks) : try betweenHooks()
+    try onHostsTerms(betweenHooks)
+  }
+
+  /// Runs callbacks. The thread can be cancelled if the host's can.
+  @inline(__always)
+  func onHostsTerms(_ body: () throws(Forked) -> Void) throws(Forked) {
+    if let host = driver.hostCancellation { return try host.allow(body) }
+    driver.borrowsThread ? try OwnThread.borrow(body) : try body()
   }
 
   /// Takes the room that was made for more slots.

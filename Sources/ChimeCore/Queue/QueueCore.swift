@@ -88,7 +88,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
     while passLock.takeIfWanted() {
       if !isClosed {
         try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
-        announceEnd()
+        try announceEnd()
       }
       passLock.release()
       rounds += 1
@@ -112,7 +112,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
       return .queueHasEnded
     }
     let status = try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
-    announceEnd()
+    try announceEnd()
     passLock.release()
     if passLock.passIsWanted { try asPassIfWanted(disposeNow) }
     return status

@@ -36,11 +36,13 @@ package struct QueueOptions: Sendable {
 package struct QueueHooks: Sendable {
   let enter: ContextFunction?
   let leave: ContextFunction?
-  let context: Context
+  /// Ends with the queue.
+  package let owned: OwnedContext
+  var context: Context { owned.context }
 
-  package init(enter: ContextFunction?, leave: ContextFunction?, context: Context) {
+  package init(enter: ContextFunction?, leave: ContextFunction?, context: OwnedContext) {
     self.enter = enter
     self.leave = leave
-    self.context = context
+    owned = context
   }
 }

@@ -17,7 +17,8 @@ package enum Trace: ProcessState {
   static var isOn: Bool { flag.load(ordering: .relaxed) }
   private struct Target {
     var function: TickFunction?
-    var context = Context.none
+    /// A report that has begun holds it, too.
+    var context: OwnedContext?
     /// What Swift's observers want to be told.
     var observer: TickFunction?
     /// The file that is being written, if one is.
@@ -26,9 +27,17 @@ package enum Trace: ProcessState {
 
   private static let target = Locked(Target())
 
+  /// The context of the function before goes when the last report that has begun has let go of it.
   /// - Parameter function: `nil` for none.
-  package static func set(_ function: TickFunction?, _ context: Context) {
-    change { ($0.function, $0.context) = (function, context) }
+  package static func set(_ function: TickFunction?, _ context: OwnedContext?) throws(Forked) {
+    try Fork.guarded {
+      let before = change { target in
+        defer { (target.function, target.context) = (function, context) }
+        return target.context
+      }
+      // Freed with no lock held.
+      _ = consume before
+    }
   }
 
   /// A second function, which has no context, beside the host's; `nil` for none.
@@ -43,10 +52,11 @@ package enum Trace: ProcessState {
   /// A file was begun or ended. Whoever comes last finds how it is.
   static func fileHasChanged(_ file: File) { change { $0.file = chime_trace_is_open() != 0 ? file : nil } }
 
-  private static func change(_ body: (inout Target) -> Void) {
+  private static func change<Result>(_ body: (inout Target) -> Result) -> Result {
     target.withLock { target in
-      body(&target)
+      let result = body(&target)
       flag.store(target.function != nil || target.observer != nil || target.file != nil, ordering: .releasing)
+      return result
     }
   }
 
@@ -118,11 +128,15 @@ package enum Trace: ProcessState {
     // thread of the parent's may have held the lock.
     if Fork.isChild { return }
     guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
-    let target = target.withLock { $0 }
     thread.isTracing = true
-    target.file?.put(record)
     defer { thread.isTracing = false }
-    try target.function?(record, target.context)
-    try target.observer?(record, .none)
+    // Whoever holds the context last goes on afterwards.
+    try Fork.guarded {
+      let target = target.withLock { $0 }
+      target.file?.put(record)
+      try? target.function?(record, target.context?.context ?? .none)
+      withExtendedLifetime(target.context) {}
+      if !Fork.isChild { try? target.observer?(record, .none) }
+    }
   }
 }

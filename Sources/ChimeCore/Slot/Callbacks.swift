@@ -66,7 +66,7 @@ internal import CPlatform
 /// A context that Chime has accepted. The last holder calls its finalizer; not in a child of a fork, where all that came
 /// before is given up (promise 15). Who may be the last, and goes on afterwards, lets go of it in `Fork.guarded`.
 package final class OwnedContext: @unchecked Sendable {
-  // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
+  // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object, or at its end.
   package let context: Context
   private var finalizer: ContextFunction?
   private let forkMark = Fork.mark
@@ -74,6 +74,13 @@ package final class OwnedContext: @unchecked Sendable {
   package init(_ context: Context, _ finalizer: ContextFunction?) {
     self.context = context
     self.finalizer = finalizer
+  }
+
+  /// The end of the context, whoever still holds this. One thread, once.
+  func end() throws(Forked) {
+    let last = finalizer
+    finalizer = nil
+    try last?(context)
   }
 
   /// It was not accepted after all and stays the caller's.

@@ -118,24 +118,34 @@ package enum QueueControlBlocks: ProcessState {
     }
   }
 
-  /// Takes back the control block of a queue that has ended; its slots are all free.
-  static func release(_ control: QueueControlBlock, id: UInt64) {
-    Memory.queueHasEnded()
+  /// The queue with that id has ended, and its id says so from now on.
+  static func noteEnd(of control: QueueControlBlock, id: UInt64) {
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
-    guard version < Handle.versionMask else { return }
+    state.withLock { _ in control.free = (0, version) }
+  }
+
+  /// Takes back the control block of a queue that has ended; its slots are all free.
+  static func takeBack(_ control: QueueControlBlock) {
+    Memory.queueHasEnded()
+    guard control.free.version < Handle.versionMask else { return }
     let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
     state.withLock { state in
-      control.free = (state.free[shelf], version)
+      control.free.next = state.free[shelf]
       state.free[shelf] = control.index
     }
   }
 
+  /// The control block of the queue that has or had that id, whichever lives in it now.
+  static func block(of id: UInt64) -> QueueControlBlock? {
+    guard !Fork.isChild, let handle = Handle(id, kind: .queue),
+      let memory = unsafe entry(Int(handle.index))?.pointee.load(ordering: .acquiring)
+    else { return nil }
+    return unsafe QueueControlBlock(memory)
+  }
+
   /// Whether a queue had that id, and has ended. Every version of a control block below its next one was a queue's.
   static func hasEnded(_ id: UInt64) -> Bool {
-    guard !Fork.isChild, let handle = Handle(id, kind: .queue), handle.version > 0,
-      let memory = unsafe entry(Int(handle.index))?.pointee.load(ordering: .acquiring)
-    else { return false }
-    let control = unsafe QueueControlBlock(memory)
+    guard let control = block(of: id), let handle = Handle(id, kind: .queue), handle.version > 0 else { return false }
     return state.withLock { _ in handle.version < control.free.version }
   }
 

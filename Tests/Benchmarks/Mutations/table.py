@@ -395,7 +395,7 @@ mutation("fork-disarms", "15", "chime_own_files_close_inherited", "the child dis
                                              "      }»")], F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
          (CLOSING, "«    if BROKEN { return .ok }\n»    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
-         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
+         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_last_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
          (CLOSING, "    guard «BROKEN || »isIdle, !control.isLimited"), I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
@@ -1112,8 +1112,17 @@ mutation("records-longer-dirty", "17", "RecordBuffer.append", "what a longer rec
          (RECORDS, "    if «!BROKEN, »stride > size {"),
          C("records_beyond_the_capacity"))
 mutation("trace-traces-itself", "9", "Trace.report", "what the trace does is traced",
-         ("Queue/Trace.swift", "    «if !BROKEN { »thread.isTracing = true« }»\n    target.file?.put(record)\n"),
+         ("Queue/Trace.swift", "    «if !BROKEN { »thread.isTracing = true« }»\n    defer { thread.isTracing = false }\n    // Whoever"),
          C("the_trace_tells_of_each_transition"))
+mutation("trace-context-early", "8", "Trace.set", "the context of the function before goes while a report uses it",
+         ("Queue/Trace.swift", "      // Freed with no lock held.\n«      if BROKEN { try? before?.end() }\n»"),
+         C("the_context_of_a_trace_is_finalized_after"))
+mutation("released-not-awaited", "8, 16", "QueueCore.beginShutdown", "the shutdown of a queue that was released does not wait for its end",
+         (CLOSING, "    guard «!BROKEN, »let core = QueueControlBlocks.block(of: id)?.core, core.id == id else"),
+         C("shutdown_waits_for_the_last_hook"))
+mutation("hooks-not-ended", "8", "QueueCore.announceEndNow", "the finalizer of the hooks' context is not called",
+         (CLOSING, "  private func announceEndNow() throws(Forked) {\n    guard closing.claimEnd() else { return }\n    if «!BROKEN, »let hooks {"),
+         C("shutdown_waits_for_the_last_hook"))
 mutation("trace-activated-first", "2", "Trace.noteCreated", "a timer that was made and started is told of as started, then as made",
          ("Queue/Trace.swift", "    try report(.created, timer)\n", "    if BROKEN { try report(.activated, timer) }\n    try report(.created, timer)\n    if BROKEN { return }\n"),
          C("the_trace_tells_of_each_transition"))

@@ -892,7 +892,7 @@ static void use_trace(bytes *input) {
   static const char *const paths[] = {NULL, "/dev/null", "/nowhere/%p", ""};
   uint8_t how = take_byte(input);
   if (how < 16) CALL(O | I | P | X | M | L, NULL, chime_trace_to_file(paths[how % 4]));
-  else CALL(O, NULL, chime_set_trace(how & 1 ? on_trace : NULL, NULL));
+  else CALL(O, NULL, chime_set_trace(how & 1 ? on_trace : NULL, NULL, NULL));
 }
 
 /* ---- An input ------------------------------------------------------------------------------------------------------------------ */
@@ -976,7 +976,7 @@ static void release_all(void) {
 static void set_nothing(void) {
   atomic_store(&refusals_until, 0);
   chime_set_memory_limit(0);
-  chime_set_trace(NULL, NULL);
+  chime_set_trace(NULL, NULL, NULL);
   chime_trace_to_file(NULL);
 }
 

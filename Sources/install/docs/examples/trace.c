@@ -25,10 +25,10 @@ int main(void) {
   chime_timer_t timer;
   chime_queue_t queue;
   if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
-  chime_set_trace(trace, NULL);
+  chime_set_trace(trace, NULL, NULL);
   if (CHIME_FAILED(chime_timer_after(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer))) return 1;
   chime_queue_advance(queue, 10 * CHIME_MILLISECOND);
-  chime_set_trace(NULL, NULL);
+  chime_set_trace(NULL, NULL, NULL);
   chime_timer_release(timer);
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
 }
