@@ -35,7 +35,7 @@ OF_C = {"posix_memalign", "CPlatform.free"}
 OWN_IN = {"Sources/Chime/Dispatch+Core.swift", "Sources/ChimeRunLoop/FoundationLoop.swift"}
 OWN_IF = {"#if !CHIME_INTERLEAVINGS", "#if DEBUG || CHIME_CHECKS"}
 
-CHOOSE = {"common/memory.c", "common/embedded_runtime.c", "common/text.c", "include/clocks.h", "include/thread_state.h", "include/threads.h",
+CHOOSE = {"common/memory.c", "common/embedded_runtime.c", "common/text.c", "include/clocks.h", "include/thread_locals.h", "include/thread_state.h", "include/threads.h",
           "include/dispatch_functions.h", "include/callback_guard.h"}
 SYSTEMS = {"linux": "defined(__linux__)", "darwin": "defined(__APPLE__)", "windows": "defined(_WIN32)"}
 POSIX = "!defined(_WIN32)"

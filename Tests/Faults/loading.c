@@ -126,6 +126,19 @@ CASES(a_copy, argument, 0, 3) {
   for (i = 0; i < 2; i++) end(libraries[i], queues[i], &ticks[i]);
 }
 
+/* Of the static storage for threads that glibc has for libraries like this one, others have taken what they could. */
+CASE(where_little_static_storage_is_left) {
+#ifdef __GLIBC__
+  char name[] = "libcrowd0.so";
+  if (fopen(path_of(name), "r") == NULL) fault_skip("the libraries that take it are not beside this program");
+  for (; name[8] < '6'; name[8]++) open_library(name, RTLD_LOCAL);
+  load_chime();
+  expect_all_work(called);
+#else
+  fault_skip("only glibc has such storage");
+#endif
+}
+
 /*
  * Alone in a namespace of its own. (Two that both use thread-specific data, one in each namespace, cannot work: glibc's
  * copies hand out the same keys, and a thread has one table of values for them.)

@@ -7,11 +7,10 @@
 #include <stdio.h>
 
 #include "memcheck.h"
-#include "thread_state.h"
+#include "thread_locals.h"
 #include "threads.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
-#define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
 
 #if defined(__APPLE__)
 #include "../darwin/allocator.h"
@@ -204,27 +203,25 @@ int chime_memory_promise(size_t bytes) {
 
 /* ---- A block that is ready -------------------------------------------------------------------------------------- */
 
-THREAD_LOCAL void *provided;
-
 int chime_memory_provide(size_t bytes) {
   if (bytes <= CHIME_MEMORY_LARGEST) return 1;
-  if (provided != 0) give_to_system(provided);
-  provided = take_from_system(ALIGNMENT, bytes);
-  return provided != 0;
+  if (thread_of_chime.provided != 0) give_to_system(thread_of_chime.provided);
+  thread_of_chime.provided = take_from_system(ALIGNMENT, bytes);
+  return thread_of_chime.provided != 0;
 }
 
 void chime_memory_leave(size_t bytes) {
   atomic_fetch_sub(&promised, bytes);
-  if (provided == 0) return;
-  give_to_system(provided);
-  provided = 0;
+  if (thread_of_chime.provided == 0) return;
+  give_to_system(thread_of_chime.provided);
+  thread_of_chime.provided = 0;
 }
 
 static void *take_provided(size_t alignment, size_t bytes) {
-  void *block = provided;
+  void *block = thread_of_chime.provided;
   if (block == 0 || bytes <= CHIME_MEMORY_LARGEST || alignment > ALIGNMENT) return 0;
   if (header_of(block)->bytes - HEADER < bytes) return 0;
-  provided = 0;
+  thread_of_chime.provided = 0;
   return block;
 }
 

@@ -3,22 +3,22 @@
 
 #include <stdatomic.h>
 
-#include "thread_state.h"
+#include "thread_locals.h"
 
 static _Atomic uint64_t held, limit; /* limit 0: none */
-static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL)) int refused_by_limit;
 
 int chime_memory_take_account(size_t bytes) {
   uint64_t most = atomic_load_explicit(&limit, memory_order_relaxed);
   uint64_t before = atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
-  refused_by_limit = most != 0 && (before >= most || bytes > most - before);
-  if (refused_by_limit) atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
-  return !refused_by_limit;
+  int is_refused = most != 0 && (before >= most || bytes > most - before);
+  thread_of_chime.is_refused_by_limit = is_refused & 1;
+  if (is_refused) atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
+  return !is_refused;
 }
 
 void chime_memory_give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed); }
 
-int chime_memory_refused_by_limit(void) { return refused_by_limit; }
+int chime_memory_refused_by_limit(void) { return thread_of_chime.is_refused_by_limit; }
 
 static void *map_counted(void *(*map)(size_t), size_t bytes) {
   void *memory;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../../include/chime.h"
-#include "thread_state.h"
+#include "thread_locals.h"
 
 /* ---- Texts that are not Chime's own ------------------------------------------------------------------------------- */
 
@@ -166,37 +166,31 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
   text[length] = 0;
 }
 
-#define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
-
-THREAD_LOCAL struct {
-  const char *volatile format; /* a signal handler may store another at any time */
-  const char *name;
-  int64_t first, second;
-  int32_t status;
-} noted;
-THREAD_LOCAL char sentence[192];
-
 int32_t chime_note_sentence(int32_t status, const char *format, const char *name, int64_t first, int64_t second) {
-  noted.name = name;
-  noted.first = first;
-  noted.second = second;
-  noted.format = format;
-  return noted.status = status;
+  thread_of_chime.name = name;
+  thread_of_chime.first = first;
+  thread_of_chime.second = second;
+  thread_of_chime.format = format;
+  return thread_of_chime.status = (int16_t)status;
 }
 
 int32_t chime_note_constant(int32_t status, const char *constant) {
-  noted.format = constant;
-  return noted.status = status;
+  thread_of_chime.format = constant;
+  return thread_of_chime.status = (int16_t)status;
 }
 
 const char *chime_noted_sentence(void) {
-  const char *format = noted.format;
+  const char *format = thread_of_chime.format;
+  char *room;
   if (format == NULL) return "";
-  chime_write_sentence(sentence, sizeof sentence, format, noted.name, noted.first, noted.second);
-  return sentence;
+  room = chime_sentence_room();
+  if (room == NULL) return chime_text_of_status(thread_of_chime.status, 1);
+  chime_write_sentence(room, CHIME_SENTENCE, format, thread_of_chime.name, thread_of_chime.first,
+                       thread_of_chime.second);
+  return room;
 }
 
-int32_t chime_noted_status(void) { return noted.status; }
+int32_t chime_noted_status(void) { return thread_of_chime.status; }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 

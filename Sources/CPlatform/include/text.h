@@ -1,6 +1,7 @@
 /*
  * text.h - durations and sentences for people. In C for the sake of libchime's size: what Embedded Swift makes of strings
- * put together from parts is several times as large. No function allocates, and none needs a locale.
+ * put together from parts is several times as large. None needs a locale, and only chime_noted_sentence allocates: once for
+ * each thread.
  */
 #ifndef CHIME_TEXT_H
 #define CHIME_TEXT_H
@@ -46,7 +47,8 @@ int32_t chime_note_sentence(int32_t status, const char *format, const char *name
    that the handler interrupts keeps or loses its sentence as a whole. */
 int32_t chime_note_constant(int32_t status, const char *sentence);
 
-/* The sentence that was noted last, empty if none was; valid until the thread asks again, or ends. */
+/* The sentence that was noted last, empty if none was; valid until the thread asks again, or ends. Without memory for it, what
+   the status means. */
 const char *chime_noted_sentence(void);
 
 /* The status that was noted last. */

@@ -43,13 +43,12 @@ int chime_processors(void) {
 }
 
 int64_t chime_timer_slack(void) {
-  static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL)) int64_t slack; /* and one; 0: not asked yet */
-  if (slack == 0) {
+  if (thread_of_chime.slack_and_one == 0) {
     /* Nothing is added for threads with real-time priority. */
     int found = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
-    slack = is_realtime(policy_of(0)) || found < 0 ? 1 : (int64_t)found + 1;
+    thread_of_chime.slack_and_one = is_realtime(policy_of(0)) || found < 0 ? 1 : (uint32_t)found + 1;
   }
-  return slack - 1;
+  return (int64_t)thread_of_chime.slack_and_one - 1;
 }
 
 /* What the system refuses stays as the thread has it from its maker: a better nice value, or another class for one that is

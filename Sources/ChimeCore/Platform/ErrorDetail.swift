@@ -2,8 +2,7 @@ internal import CPlatform
 
 /// Why the calling thread's last call failed that did: for people, by `chime_last_error_detail` and `ChimeError`. Each
 /// thread has its own. Whoever decides that a call fails notes texts, which are literals, and values, or that there is
-/// nothing to say; the sentence is put together when it is asked for (`text.h` says how). Allocates nothing: a call may
-/// fail before the host has set its allocator.
+/// nothing to say, which allocates nothing; the sentence is put together when it is asked for (`text.h` says how).
 package enum ErrorDetail {
   /// The sentence, empty if no call of the thread has failed, or the last one had none; valid until the thread asks again,
   /// or ends.

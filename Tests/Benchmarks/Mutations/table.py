@@ -479,9 +479,7 @@ mutation("start-order-of-threads", "12", "QueueControlBlock.nextActivationSequen
          ("Storage/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.activationSequence"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
-         [("../CPlatform/linux/thread_state.c", "#include \"thread_state.h\"\n",
-           "#include \"thread_state.h\"\n#include <pthread.h>\n"),
-          ("../CPlatform/linux/thread_state.c", "  thread_number_of_chime = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
+         ("../CPlatform/linux/thread_state.c", "  thread_of_chime.number = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);"),
          C("a_bound_queue_refuses_a_new_thread", "a_thread_with_the_name_of_the_one"))
 mutation("errno-of-ticks", "1", "chime_call_tick", "errno is what a handler has left there",
          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n"
