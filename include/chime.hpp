@@ -134,8 +134,9 @@ inline chime_status status::or_throw() const {
 
 namespace detail {
 
-constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
-                       least = std::numeric_limits<std::int64_t>::min(), second = 1000000000;
+// In parentheses, because windows.h makes macros of min and max.
+constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)(),
+                       least = (std::numeric_limits<std::int64_t>::min)(), second = 1000000000;
 
 /** a * b / divisor and the remainder. a is below divisor, and that below 2^63, so the result is no larger than b. */
 struct quotient {
@@ -381,7 +382,7 @@ template <class Function> std::string text(Function function, std::uint64_t id) 
   if (function(id, nullptr, 0, &length) != CHIME_OK) return {};
   std::string text(length + 64, '\0'); /* it may grow between the two calls */
   if (function(id, &text[0], text.size(), &length) != CHIME_OK) return {};
-  text.resize(std::min<std::size_t>(length, text.size() - 1));
+  text.resize((std::min<std::size_t>)(length, text.size() - 1));
   return text;
 }
 
