@@ -161,8 +161,8 @@ CHIME_API chime_status chime_queue_create_on_run_loop(chime_run_loop_t run_loop,
  * @param repeats      0 or 1
  * @param target       held weakly; 0: none
  * @param finalizer    frees user_info; called once, when the timer becomes invalid: in the call that invalidates it, or
- *                     after the action that is running; if the target goes, on the run loop, or in the next call with
- *                     this timer; if the loop's thread ends, on that thread
+ *                     after the action that is running; if the target goes, on the run loop, or, of a timer on none, in
+ *                     the next chime_weak_timer_fire, _invalidate or _release; if the loop's thread ends, on that thread
  * @param timer        receives the id; release it with chime_weak_timer_release
  * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
  *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
@@ -221,10 +221,11 @@ CHIME_API chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 CHIME_API chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
 
 /**
+ * Whether the timer can still tick. Like all queries this one changes nothing.
  * @param valid  receives 1 or 0
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Calls back: the finalizer, if the target is found to be gone. Waits: no.
+ * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
 

@@ -136,11 +136,9 @@ public func chime_weak_timer_is_valid(
   _ timer: chime_weak_timer_t, _ valid: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
   guard let valid = unsafe valid else { return Arguments.null("valid").rawValue }
-  return callingBack {
-    withTimer(timer) { timer in
-      unsafe valid.pointee = timer.isValid ? 1 : 0
-      return .ok
-    }
+  return withTimer(timer) { timer in
+    unsafe valid.pointee = timer.isValid ? 1 : 0
+    return .ok
   }
 }
 

@@ -209,6 +209,8 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
   } else if (is_over || take(&text, "is busy")) {
     expect_so(s, statement, load(&w->finalized), is_over);
     if (w->target != NULL) expect_so(s, statement, load(&w->target->finalized), is_over);
+  } else if (take(&text, "is kept")) { /* whatever is of its target */
+    expect_so(s, statement, load(&w->finalized), 0);
   } else if (take(&text, "ticked")) {
     expect_so(s, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {

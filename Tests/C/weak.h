@@ -20,6 +20,7 @@
  *     run N                        runs it for so long
  *     a is valid, a is invalid     expects so
  *     a is busy, a is over         expects that its finalizer and its destructor have not been called; that they have
+ *     a is kept                    expects that its finalizer has not been called
  *     a ticked N, a fired N        expects so many ticks that were due, or that were fired
  *     a due N, a tolerates N       expects its fire date in N, but for a minute; its tolerance
  */

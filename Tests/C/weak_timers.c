@@ -156,14 +156,21 @@ WEAK_TIMELINE(invalidate_and_release_finalize_in_the_call,
 
 /* ---- Targets ---------------------------------------------------------------------------------------------------- */
 
-/* Whoever asks knows it at once, and ends the timer by that; otherwise it is the loop that lets go. */
+/* Whoever asks knows it at once, which changes nothing: it is the loop that lets go. */
 WEAK_TIMELINE(
     a_target_that_goes_between_ticks_takes_its_timers_along,
     "a every 2 target; b every 3600000 target; c every 2 target unheld; run c 2; run a 2; a.lose; b.lose; c.lose; "
-    "b is invalid; b is over; b due never; rest a; rest c; a is over; c is over; a is invalid; a.invalidate?")
+    "b is invalid; b due never; b is kept; rest a; rest c; a is over; b is over; c is over; a is invalid; a.invalidate?")
 WEAK_TIMELINE(a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
-              "a every 2 target loose; b every 2 target loose; a.lose; a.add -> TARGET_GONE; a is invalid; a is over; "
+              "a every 2 target loose; b every 2 target loose; a.lose; a.add -> TARGET_GONE; a is invalid; a.release; a is over; "
               "b.lose; b.fire?; b is over")
+
+/* Of one that is on no loop: a call that changes the timer, and no other. */
+WEAK_TIMELINE(queries_release_nothing_of_a_timer_whose_target_has_gone,
+              "a every 2 target loose; b every 2 target loose; c every 2 target loose; d every 2 target; a.lose; b.lose; c.lose; "
+              "d.lose; a is invalid; a due never; a tolerates 0; a.tolerance 1?; a.date 1?; a.add -> TARGET_GONE; a is kept; "
+              "a is invalid; a.invalidate?; a is over; b is kept; b.fire?; b is over; c.release; c is over; d is invalid; "
+              "d due never; d is kept; d.release; d is over")
 
 /* ---- Tolerance -------------------------------------------------------------------------------------------------- */
 

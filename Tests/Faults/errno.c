@@ -158,15 +158,6 @@ static void count_here(void *context) {
   add(&called_elsewhere, 1);
 }
 
-/* The target of the weak timer is gone, which nobody has noticed. */
-static void lose_the_target(setting *s) {
-  static int object;
-  chime_target_t target = 0;
-  REQUIRE_OK(chime_target_create(&object, NULL, &target));
-  REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, target, handle, NULL, finalize, &s->given.weak_timer));
-  REQUIRE_OK(chime_target_release(target));
-}
-
 static void run_the_main_queue(setting *s) {
   REQUIRE_OK(chime_queue_create_main(NULL, &s->main));
   REQUIRE_OK(chime_timer_after(s->main, 0, stop, NULL, NULL, NULL));
@@ -186,8 +177,7 @@ static const struct need {
              {"queue_sync", CHIME_QUEUE_PRECISE, 0, call_elsewhere},
              {"queue_take_ticks", CHIME_QUEUE_HOST, CHIME_QUEUE_FLAG_RECORDS, NULL},
              {"main_run", CHIME_QUEUE_HOST, 0, run_the_main_queue},
-             {"expiring_yield", CHIME_QUEUE_HOST, 0, yield_the_last},
-             {"weak_timer_is_valid", CHIME_QUEUE_HOST, 0, lose_the_target}};
+             {"expiring_yield", CHIME_QUEUE_HOST, 0, yield_the_last}};
 
 static void expect_a_callback(const function_of_chime *f) {
   const struct need *need = needs, *end = needs + sizeof needs / sizeof needs[0];

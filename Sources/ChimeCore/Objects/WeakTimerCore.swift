@@ -79,14 +79,18 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   // MARK: Validity
 
   /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread or its
-  /// queue has ended or, if it does not repeat, its action has returned.
+  /// queue has ended or, if it does not repeat, its action has returned. Asking changes nothing.
   package var isValid: Bool {
     let (hasAction, loop, queueHasEnded) = state.withLock { state in
       // Outside the action, the core's timer ends before this one only with its queue.
       (state.action != nil, state.loop, !state.isBusy && state.timer != 0 && TimerRef(state.timer)?.state == nil)
     }
-    guard hasAction else { return false }
-    if subject.isAlive, loop?.hasEnded != true, !queueHasEnded { return true }
+    return hasAction && subject.isAlive && loop?.hasEnded != true && !queueHasEnded
+  }
+
+  /// `isValid`; a timer that is not releases its action.
+  private func isValidOrEnds() -> Bool {
+    if isValid { return true }
     invalidate()
     return false
   }
@@ -102,6 +106,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   /// - Returns: ok; running if the action has not returned; ignored if the timer was invalid, and its action does not run.
   @discardableResult
   package func invalidate() -> Status {
+    let wasValid = isValid
     let (timer, action, companion, isBusy) = state.withLock { state in
       let ended = (state.timer, state.action, state.companion, state.isBusy)
       state.action = nil
@@ -112,7 +117,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
     if timer != 0 { _ = withoutCancellation { TimerRef.release(timer) } }
     // The action and the companion are released here, with no lock held.
     _ = companion
-    let isIgnored = action == nil
+    let isIgnored = action == nil || !wasValid
     return isBusy ? isIgnored ? .ignoredRunning : .running : isIgnored ? .ignored : .ok
   }
 
@@ -122,9 +127,9 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   static var finalizer: ContextFunction {
     unsafe ContextFunction { context in
       guard let context = unsafe context else { return }
-      // Asked, the timer releases its action when the target or the loop's thread has ended; one that was moved to more
-      // modes is valid, and stays as it is.
-      _ = unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeRetainedValue().isValid
+      // The timer releases its action when the target or the loop's thread has ended; one that was moved to more modes is
+      // valid, and stays as it is.
+      _ = unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeRetainedValue().isValidOrEnds()
     }
   }
 
@@ -164,7 +169,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   ///
   /// - Returns: ok; ignored if the timer is invalid, or its action is already running, here or on another thread.
   package func fire() -> Status {
-    guard isValid else { return .ignored }
+    guard isValidOrEnds() else { return .ignored }
     let action: Action? = state.withLock { state in
       if state.isBusy { return nil }
       state.isBusy = state.action != nil
@@ -201,7 +206,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
       state.isBusy = false
       return (state.timer, state.delayed != nil)
     }
-    if !repeats {
+    if !repeats || !subject.isAlive {
       invalidate()
     } else if isDelayed {
       _ = TimerRef(timer)?.fire()

@@ -37,7 +37,7 @@ ABOUT = {
     "CHIME_VERSION": "the version of the header, and whether a library goes with it",
     "CHIME_RUN_LOOP_DEFAULT_MODE": "the names of the modes of run loops",
     "chime_timer_check_generation": "whether a generation is a timer's present one", "chime_timer_state": "a timer's state",
-    "chime_weak_timer_is_valid": "whether a weak timer is valid", "chime_weak_timer_tolerance": "a weak timer's tolerance",
+    "chime_weak_timer_tolerance": "a weak timer's tolerance",
 }
 # What a parameter is that a comment does not describe; whether it is a pointer.
 ALWAYS = {
