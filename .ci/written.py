@@ -287,7 +287,7 @@ def main():
 
 
 def check(debian):
-    debian.run("dpkg --purge libchime-dev libchime1", "/")
+    debian.run("dpkg --purge libchime-dev libchime0", "/")
     front = Page("README.md", (ROOT / "README.md").read_text())
     # The tarball first: nothing else of Chime is there.
     archive = next(DIST.glob("chime-*-linux-x86_64.tar.gz"))

@@ -1,4 +1,4 @@
-# make TARGET=macos, make TARGET=ios   libchime for arm64, built on Linux: build/macos/lib/libchime.1.dylib; DISPATCH=no
+# make TARGET=macos, make TARGET=ios   libchime for arm64, built on Linux: build/macos/lib/libchime.0.dylib; DISPATCH=no
 #                                      without libdispatch: build/macos-no-dispatch/lib; MAIN_QUEUE_PORT=yes with a
 #                                      chime_main_run that drains libdispatch's main queue: see darwin/dispatch.c
 #
@@ -49,9 +49,8 @@ $(BUILD)/swift.o: $(BUILD)/chime.o install/mach_o_platform.py
 	cp $< $@
 	python3 install/mach_o_platform.py $@ $(TARGET) $(MINIMUM)
 
-# What is exported stands in the headers.
-$(BUILD)/exports: ../include/chime.h ../include/chime_run_loop.h darwin.mk | $(BUILD)/lib
-	sed -n '/^typedef\|^static/d; s/^[A-Za-z][A-Za-z0-9_ *]*[ *]\(chime_[a-z0-9_]*\)(.*/_\1/p' $(filter %.h,$^) | LC_ALL=C sort -u >$@
+$(BUILD)/exports: $(FUNCTIONS)
+	sed 's/^/_/' $< >$@
 
 # After dlclose the library stays, which it sees to itself when it is loaded (darwin/loading.c). What --wrap does elsewhere
 # is done by names (darwin/allocator.h).

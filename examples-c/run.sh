@@ -65,11 +65,11 @@ fi
 # Its size; the SONAME that programs record; every function of the headers exported, and nothing else.
 # (Type A is the version script's own name; lower case is local, except u, v, w and i.)
 check_library() {
-  library=$BUILD/lib/$1.so.1
+  library=$BUILD/lib/$1.so.0
   {
     echo "at most $2 bytes: yes"
     echo "needs: libc.so"
-    echo "SONAME: $1.so.1"
+    echo "SONAME: $1.so.0"
   } >"$out/expected"
   {
     size=$(($(wc -c <"$library")))
@@ -96,7 +96,7 @@ check_library libchime "${BYTES:-735000}" chime.h chime_run_loop.h
 # have them. And chime_queue_create_on_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
 # product `chime`. Tests/C calls it there.
 elsewhere="chime_queue_create_on_dispatch chime_sleep_until chime_timer_add_handler chime_timer_remove_handler"
-for function in $(nm -D --defined-only "$BUILD/lib/libchime.so.1" | sed -n 's/.* T \(chime_[a-z_]*\).*/\1/p'); do
+for function in $(nm -D --defined-only "$BUILD/lib/libchime.so.0" | sed -n 's/.* T \(chime_[a-z_]*\).*/\1/p'); do
   cat ./*.c* ./*.h | grep -q "\b$function(" || echo "$function"
 done >"$out/actual"
 printf '%s\n' $elsewhere >"$out/expected"

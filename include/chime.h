@@ -138,8 +138,10 @@ extern "C" {
  * Every function carries the symbol version, CHIME_x.y or CHIME_x.y.z, that it was added in. A function whose meaning
  * changes gets a new one, and the old one may stay beside it. A program that uses a function the library lacks therefore
  * does not start: the dynamic linker names the version that an older library lacks, or the function that a later series
- * has dropped (where the program binds lazily, at the first call). The number in the library's name, libchime.so.1,
- * changes only if that were not enough.
+ * has dropped (where the program binds lazily, at the first call).
+ *
+ * Versions before 1.0 are libchime.so.0. 1.0 is libchime.so.1, with symbol versions from CHIME_1.0 on; both may be installed,
+ * and both used in one process. From 1.0 on that number changes only where symbol versions were not enough.
  *
  * The dynamic linker checks neither structures and enumerators nor programs that look functions up by name, as other
  * languages do: those compare chime_version with the version they were written for.

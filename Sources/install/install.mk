@@ -10,7 +10,7 @@
 # directory they are taken as they are.
 #
 # The library is a file named by its SONAME and the version of chime.h, with two links to it: libchime.so, which the
-# linker looks for, and libchime.so.1, which a program that was linked to it looks for.
+# linker looks for, and libchime.so.0, which a program that was linked to it looks for.
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib

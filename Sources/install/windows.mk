@@ -1,4 +1,4 @@
-# make TARGET=windows           libchime for Windows x86-64, built on Linux: build/windows/lib/chime-1.dll, and what to link with:
+# make TARGET=windows           libchime for Windows x86-64, built on Linux: build/windows/lib/chime-0.dll, and what to link with:
 #                               libchime.dll.a for MinGW, chime.lib for MSVC and clang-cl. Without libdispatch.
 # make TARGET=windows archive   libchime.a, for MinGW
 #
@@ -42,10 +42,8 @@ $(BUILD)/chime.o: $(BUILD)/chime.ll $(BUILD)/declarations.json install/windows.s
 	sed -f install/windows.sed $< >$(BUILD)/windows.ll
 	$(CC) -O2 -Xclang -disable-llvm-passes -ffunction-sections -c $(BUILD)/windows.ll -o $@
 
-# What is exported stands in the headers.
-$(BUILD)/chime.def: ../include/chime.h ../include/chime_run_loop.h install/windows.mk | $(BUILD)/lib
-	{ echo 'LIBRARY $(notdir $(DLL))'; echo EXPORTS; \
-	  sed -n '/^typedef\|^static/d; s/^[A-Za-z][A-Za-z0-9_ *]*[ *]\(chime_[a-z0-9_]*\)(.*/\1/p' $(filter %.h,$^) | LC_ALL=C sort -u; } >$@
+$(BUILD)/chime.def: $(FUNCTIONS) install/windows.mk
+	{ echo 'LIBRARY $(notdir $(DLL))'; echo EXPORTS; cat $<; } >$@
 
 # After FreeLibrary the library stays, which it sees to itself when it is loaded (windows/loading.c).
 $(DLL): $(OBJECTS) $(BUILD)/chime.def install/windows.mk

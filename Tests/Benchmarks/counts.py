@@ -1,7 +1,7 @@
 """Instructions that calls of Chime execute, counted by callgrind, and for Swift allocations, counted by memcheck: they do not
 depend on the machine's load.
 
-    counts.py LIB [LIB ...]          C's: a table with a column for each directory of a libchime.so.1, then libev's
+    counts.py LIB [LIB ...]          C's: a table with a column for each directory of a libchime.so.0, then libev's
     counts.py --limits FILE LIB      the counts of LIB; red if one is more than FILE says: instructions by more than 3 %,
                                      or 10 % where several threads execute them; or more than CEILINGS
     counts.py --record FILE LIB      writes FILE

@@ -89,9 +89,9 @@ PLACES = [
         ("chime_memory_used, a pending timer", results.size("timer", "used")),
         *((f"chime_memory_used, a queue, {kind}", results.size(kind, "used")) for kind in ("serial", "host", "virtual")),
         *((f"resident, a queue, {kind}", results.size(kind, "resident")) for kind in ("serial", "host", "virtual")),
-        ("libchime.so.1, bytes", f"{(ROOT / 'examples-c/build/lib/libchime.so.1').stat().st_size:,}")]),
+        ("libchime.so.0, bytes", f"{(ROOT / 'examples-c/build/lib/libchime.so.0').stat().st_size:,}")]),
     ("Sources/Chime/Chime.docc/Limits.md", "memory of a queue", lambda results: [("as in README.md, Memory", "")]),
-    ("include/README.md", "builds `Sources/build/lib/libchime.so.1`", lambda results: [("as in README.md, Memory", "")]),
+    ("include/README.md", "builds `Sources/build/lib/libchime.so.0`", lambda results: [("as in README.md, Memory", "")]),
     ("README.md", "**Lateness.**", lambda results: [
         ("precise, shared, bound", results.late("chime precise", "chime shared", "chime bound")),
         ("serial", results.late("chime serial")), ("timerfd", results.late("timerfd")), ("dispatch", results.late("dispatch"))]),

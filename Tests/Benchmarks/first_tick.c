@@ -20,7 +20,7 @@ static void write_time(void) {
 
 int main(void) {
 #if defined(DLOPEN)
-  REQUIRE(dlopen("libchime.so.1", RTLD_NOW) != NULL);
+  REQUIRE(dlopen("libchime.so.0", RTLD_NOW) != NULL);
 #endif
   write_time();
 }

@@ -5,7 +5,7 @@
 --quick: few operations and ticks; shows that it works, measures nothing.
 --only: create, postpone, expiry, memory, beat, missed or thread.
 --rounds: of every table; without it some have fewer than others.
---old: a directory with another libchime.so.1: Chime's programs run with that one, too, in rows that are named (old).
+--old: a directory with another libchime.so.0: Chime's programs run with that one, too, in rows that are named (old).
     They are the same programs, so that library must have all functions that they use.
 --limit: from then on, counted from the start, every table has only one round.
 

@@ -36,7 +36,7 @@ def program(kind, way):
             int32_t chime_queue_create(int32_t, void *, uint64_t *);
             int32_t chime_timer_every(uint64_t, int64_t, void (*)(void *, void *), void *, void *, uint64_t *);
         """)
-        chime = ffi.dlopen(os.path.join(os.environ["FAULTS_LIBRARIES"], "libchime.so.1"))
+        chime = ffi.dlopen(os.path.join(os.environ["FAULTS_LIBRARIES"], "libchime.so.0"))
         handler = ffi.callback("void(void *, void *)", on_tick)
         queue = ffi.new("uint64_t *")
         assert chime.chime_queue_create(KINDS[kind], ffi.NULL, queue) == 0

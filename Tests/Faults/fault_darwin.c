@@ -5,7 +5,7 @@
 
 #include <mach-o/dyld.h>
 
-const char fault_library[] = "libchime.1.dylib", fault_copy[] = "libcopy.dylib";
+const char fault_library[] = "libchime.0.dylib", fault_copy[] = "libcopy.dylib";
 
 const char *fault_self(void) {
   static char path[4096];

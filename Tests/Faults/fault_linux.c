@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char fault_library[] = "libchime.so.1", fault_copy[] = "libcopy.so";
+const char fault_library[] = "libchime.so.0", fault_copy[] = "libcopy.so";
 
 const char *fault_self(void) {
   static char path[4096];

@@ -51,10 +51,10 @@ def wrong_with(found):
         return "without a signature"
     if found["kind"] == 6:
         return None
-    others = set(found["needs"]) - {"/usr/lib/libSystem.B.dylib", "@rpath/libchime.1.dylib"}
+    others = set(found["needs"]) - {"/usr/lib/libSystem.B.dylib", "@rpath/libchime.0.dylib"}
     if others:
         return f"needs {sorted(others)}"
-    if "@rpath/libchime.1.dylib" in found["needs"] and "@loader_path" not in found["paths"]:
+    if "@rpath/libchime.0.dylib" in found["needs"] and "@loader_path" not in found["paths"]:
         return "does not look for the library beside itself"
     return None
 

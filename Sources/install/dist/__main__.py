@@ -69,7 +69,7 @@ man -M share/man chime                    # then chime_timer_start, and so on
 WINDOWS = """\
 # Chime {version} for Windows on {machine}
 
-An embeddable timer runtime: a C library, `chime-1.dll`, which needs the system's own DLLs alone. Nothing is installed: all paths
+An embeddable timer runtime: a C library, `chime-0.dll`, which needs the system's own DLLs alone. Nothing is installed: all paths
 follow from where this folder lies.
 
 `tick.c`, here, is a first program:
@@ -81,14 +81,14 @@ With MSVC or clang-cl:
 
 ```bat
 cl tick.c /Iinclude lib\\chime.lib
-copy bin\\chime-1.dll .
+copy bin\\chime-0.dll .
 tick
 ```
 
 With MinGW; `lib/libchime.a -ladvapi32` in place of `lib/libchime.dll.a` makes the library part of the program:
 
 ```sh
-gcc tick.c -Iinclude lib/libchime.dll.a -o tick.exe && cp bin/chime-1.dll . && ./tick.exe
+gcc tick.c -Iinclude lib/libchime.dll.a -o tick.exe && cp bin/chime-0.dll . && ./tick.exe
 ```
 
 A program finds the DLL beside itself or on `PATH`, however it was built. `-static` keeps MinGW's own DLLs out, `libwinpthread-1.dll`

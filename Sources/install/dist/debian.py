@@ -1,4 +1,4 @@
-"""The Debian packages libchime1 and libchime-dev of a target."""
+"""The Debian packages libchime0 and libchime-dev of a target."""
 
 import email.utils
 import gzip
@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 
-from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, first_program, guides, link_of,
-                     oldest_glibc, run, write_tree)
+from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, SOURCES, VERSION, documents, first_program, guides,
+                     link_of, oldest_glibc, run, write_tree)
 
 REVISION = f"{VERSION}-1"
 RUNTIME, DEVELOPMENT = f"libchime{SONAME_VERSION}", "libchime-dev"
@@ -158,6 +158,17 @@ def control(package, target, tree):
     return "".join(f"{name}: {value}\n" for name, value in fields.items())
 
 
+def symbols():
+    """deb-symbols(5): from which version of the package on each function is there, by its node in exports.map. A program asks
+    for the newest of those that it uses, and for no version after the series."""
+    text = re.sub(r"/\*.*?\*/", "", (SOURCES / "ChimeC/exports.map").read_text(), flags=re.S)
+    rows = []
+    for version, names in re.findall(r"^CHIME_([\d.]+) \{\s*global:([^}]*?)(?:local:[^}]*)?\}", text, re.M):
+        rows += [f" {name}@CHIME_{version} {version}" for name in (*re.findall(r"chime_\w+", names), f"CHIME_{version}")]
+    head = f"libchime.so.{SONAME_VERSION} {RUNTIME} #MINVER#, {RUNTIME} (<< {NEXT_SERIES}~)\n* Build-Depends-Package: {DEVELOPMENT}\n"
+    return head + "".join(f"{row}\n" for row in sorted(rows))
+
+
 def write(target, tree):
     """Writes both packages, and answers their names."""
     if shutil.which("dpkg-deb") is None:
@@ -170,6 +181,7 @@ def write(target, tree):
         if package == RUNTIME:
             versions = f"{RUNTIME} (>= {SERIES}), {RUNTIME} (<< {NEXT_SERIES}~)"
             found["DEBIAN/shlibs"] = f"libchime {SONAME_VERSION} {versions}\n".encode()
+            found["DEBIAN/symbols"] = symbols().encode()
             found["DEBIAN/triggers"] = b"activate-noawait ldconfig\n"
         write_tree(stage, found)
         for path in stage.rglob("libchime.so*"):

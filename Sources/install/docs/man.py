@@ -143,7 +143,8 @@ class Manual:
     def versions(self, exports):
         text = re.sub(r"/\*.*?\*/", "", exports.read_text(), flags=re.S)
         found = {}
-        for version, names in re.findall(r"CHIME_([\d.]+) \{\s*global: ([^}]*?)(?:local:[^}]*)?\}", text):
+        # The first version's node, which no other one stands behind, is no news.
+        for version, names in re.findall(r"CHIME_([\d.]+) \{\s*global:([^}]*?)(?:local:[^}]*)?\} CHIME_", text):
             for name in re.findall(r"chime_\w+", names):
                 found[name] = version
         return found

@@ -4,7 +4,7 @@
 
 limit=600 # seconds for one client, building included
 
-export CHIME_LIBRARY="$LIB/libchime.so.1"      # what the clients load
+export CHIME_LIBRARY="$LIB/libchime.so.0"      # what the clients load
 export CHIME_LIB="$LIB"                        # what they link: -L
 export CHIME_INCLUDE="$PWD/../../../include"      # -I
 export CHIME_HEADER="$CHIME_INCLUDE/chime.h"

@@ -25,7 +25,7 @@ PLACE = pathlib.Path(os.environ.get("RECORDS", pathlib.Path(__file__).parent))
 RECORD, BEFORE = PLACE / "chime.abi", PLACE / "before.abi"
 HEADERS = ("chime.h", "chime_run_loop.h")
 HEAD = """\
-# The ABI of chime.h, chime_run_loop.h and libchime.so.1, written by `make -C Tests/Packages/ABI record`.
+# The ABI of chime.h, chime_run_loop.h and libchime.so.0, written by `make -C Tests/Packages/ABI record`.
 # The rule for it stands in chime.h, under "Version".
 """
 HEAD_BEFORE = """\
@@ -70,7 +70,7 @@ def of_release(path):
             with tarfile.open(path) as archive:
                 archive.extractall(directory)
             (path,) = pathlib.Path(directory).iterdir()
-        return described(path / "include", path / "lib/libchime.so.1")
+        return described(path / "include", path / "lib/libchime.so.0")
 
 
 def name_of(line):

@@ -148,7 +148,7 @@ for name, script in ("before", "CHIME_0.1 { global: chime_*; local: *; };"), ("a
     for header in WORK.glob("chime*.h"):
         text = header.read_text().replace("MINOR 1", "MINOR 2" if name == "after" else "MINOR 1")
         (WORK / name / "include" / header.name).write_text(text)
-    shutil.copy(WORK / "library.so", WORK / name / "lib/libchime.so.1")
+    shutil.copy(WORK / "library.so", WORK / name / "lib/libchime.so.0")
 abi.BEFORE.unlink()
 abi.RECORD.unlink()
 before, after = (abi.of_release(WORK / name) for name in ("before", "after"))

@@ -97,8 +97,8 @@ same "what install places" "./include
 ./lib/cmake/Chime/ChimeConfig.cmake
 ./lib/cmake/Chime/ChimeConfigVersion.cmake
 ./lib/libchime.so
-./lib/libchime.so.1
-./lib/libchime.so.1.$version
+./lib/libchime.so.0
+./lib/libchime.so.0.$version
 ./lib/pkgconfig
 ./lib/pkgconfig/chime.pc
 ./share
@@ -107,9 +107,9 @@ same "what install places" "./include
 refusal='its component static is not installed' refused_by_cmake chime-static -DCMAKE_PREFIX_PATH="$prefix"
 
 make_in_sources install-archive PREFIX="$prefix"
-file=$prefix/lib/libchime.so.1.$version
+file=$prefix/lib/libchime.so.0.$version
 dynamic=$(readelf --dynamic --wide "$file")
-for wanted in "soname: \[libchime.so.1\]" NODELETE BIND_NOW; do
+for wanted in "soname: \[libchime.so.0\]" NODELETE BIND_NOW; do
   echo "$dynamic" | grep -q "$wanted" || fail "$file: no $wanted"
 done
 for unwanted in RUNPATH RPATH TEXTREL libswift; do
@@ -125,15 +125,18 @@ nm --dynamic --undefined-only "$file" | grep -q '__stack_chk_fail' || fail "$fil
 same "exports of $file that are no chime_* with a version" "" \
   "$(nm --dynamic --defined-only --extern-only --with-symbol-versions "$file" |
     grep -v -e ' T chime_[a-z_]*@@CHIME_[0-9.]*$' -e ' A CHIME_[0-9.]*$')"
-same "global names of libchime.a that are no chime_*" "" \
-  "$(nm --defined-only --extern-only "$prefix/lib/libchime.a" | grep -v -e ' T chime_[a-z_]*$' -e ':$' -e '^$')"
+functions=$(cd "$sources" && sh install/exports.sh)
+same "exports of $file" "$functions" \
+  "$(nm --dynamic --defined-only --extern-only "$file" | sed -n 's/.* T \([^@]*\).*/\1/p' | LC_ALL=C sort)"
+same "global names of libchime.a" "$functions" \
+  "$(nm --defined-only --extern-only "$prefix/lib/libchime.a" | sed -n 's/^[0-9a-f]* . //p' | LC_ALL=C sort)"
 echo "ok: files, exports and protections"
 
 # The names of functions are in a file of their own, which gdb finds.
 make_in_sources install-debug PREFIX="$prefix"
-[ -e "$prefix/lib/.debug/libchime.so.1.debug" ] || fail "no debug symbols"
+[ -e "$prefix/lib/.debug/libchime.so.0.debug" ] || fail "no debug symbols"
 [ -e "$prefix/share/chime/chime.gdb" ] || fail "no commands for gdb"
-readelf --string-dump=.gnu_debuglink "$file" | grep -q libchime.so.1.debug || fail "$file: no link to its debug symbols"
+readelf --string-dump=.gnu_debuglink "$file" | grep -q libchime.so.0.debug || fail "$file: no link to its debug symbols"
 same "symbols in the library itself" "" "$(nm "$file" 2>/dev/null)"
 if plain sh -c 'command -v gdb' >/dev/null; then
   plain gdb -q -batch -ex "info functions -q ThreadState" "$file" 2>&1 | grep -q ThreadState || fail "gdb shows no names"
@@ -195,8 +198,8 @@ echo "ok: versions"
 # A later version takes the place of the one before, under the name that programs look for.
 later=$version.later
 make_in_sources install PREFIX="$prefix" VERSION="$later"
-same "the link libchime.so.1" "libchime.so.1.$later" "$(readlink "$prefix/lib/libchime.so.1")"
-[ -e "$prefix/lib/libchime.so.1.$version" ] && fail "the version before is still there"
+same "the link libchime.so.0" "libchime.so.0.$later" "$(readlink "$prefix/lib/libchime.so.0")"
+[ -e "$prefix/lib/libchime.so.0.$version" ] && fail "the version before is still there"
 runs "$work/by-pkg-config-chime"
 runs "$work/by-cmake-chime"
 
@@ -205,13 +208,54 @@ mkdir "$work/other"
 names=$(nm --dynamic --defined-only --extern-only "$prefix/lib/libchime.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }')
 for name in $names; do echo "int $name(void) { return 0; }"; done >"$work/other/other.c"
 echo 'CHIME_0.0 { global: chime_*; local: *; };' >"$work/other/exports.map"
-plain cc -shared -fPIC "$work/other/other.c" -o "$work/other/libchime.so.1" -Wl,-soname,libchime.so.1 \
+plain cc -shared -fPIC "$work/other/other.c" -o "$work/other/libchime.so.0" -Wl,-soname,libchime.so.0 \
   -Wl,--version-script="$work/other/exports.map"
-said=$(plain LD_PRELOAD="$work/other/libchime.so.1" "$work/by-pkg-config-chime" 2>&1) && fail "it starts with any library"
+said=$(plain LD_PRELOAD="$work/other/libchime.so.0" "$work/by-pkg-config-chime" 2>&1) && fail "it starts with any library"
 case $said in
 *"version \`CHIME_"*"' not found"*) ;;
 *) fail "another library: $said" ;;
 esac
+
+# 1.0 will be libchime.so.1 with the node CHIME_1.0. A stub of it lies beside this one: programs of both start, and so does one
+# that has this one, and a part that was linked with that one. Without it a program of 1.0 starts with no other.
+mkdir "$work/later"
+cat >"$work/later/library.c" <<'END'
+#include <stdint.h>
+uint32_t chime_version(void) { return 1 << 16; }
+END
+echo 'CHIME_1.0 { global: chime_version; local: *; };' >"$work/later/exports.map"
+plain cc -shared -fPIC "$work/later/library.c" -o "$prefix/lib/libchime.so.1" -Wl,-soname,libchime.so.1 \
+  -Wl,--version-script="$work/later/exports.map"
+cat >"$work/later/program.c" <<'END'
+#include <stdint.h>
+uint32_t chime_version(void);
+uint32_t of_part(void);
+#ifdef PART
+uint32_t of_part(void) { return chime_version(); }
+#else
+int main(void) {
+#ifdef HAS_PART
+  if (of_part() != 1 << 16) return 2;
+#endif
+  return chime_version() >> 8 != SERIES;
+}
+#endif
+END
+ours=$(($(echo "$version" | sed 's/\([0-9]*\)\.\([0-9]*\).*/\1 * 256 + \2/')))
+plain cc -DSERIES=256 "$work/later/program.c" "$prefix/lib/libchime.so.1" -Wl,-rpath,"$prefix/lib" -o "$work/later/later"
+plain cc -DSERIES=$ours "$work/later/program.c" -L"$prefix/lib" -lchime -Wl,-rpath,"$prefix/lib" -o "$work/later/ours"
+plain cc -DPART -shared -fPIC "$work/later/program.c" "$prefix/lib/libchime.so.1" -Wl,-rpath,"$prefix/lib" -o "$work/later/part.so"
+# (The linker warns of that.)
+plain cc -DHAS_PART -DSERIES=$ours "$work/later/program.c" -L"$prefix/lib" -lchime "$work/later/part.so" -Wl,-rpath,"$prefix/lib" \
+  -o "$work/later/both" 2>"$work/log" || fail "both: $(cat "$work/log")"
+for program in later ours both; do
+  plain "$work/later/$program" || fail "beside libchime.so.1: $program returns $?"
+done
+runs "$work/by-pkg-config-chime"
+rm "$prefix/lib/libchime.so.1"
+plain "$work/later/later" 2>"$work/log" && fail "a program of 1.0 starts without libchime.so.1"
+grep -q 'libchime\.so\.1' "$work/log" || fail "without libchime.so.1: $(cat "$work/log")"
+echo "ok: beside a libchime.so.1"
 
 make_in_sources uninstall PREFIX="$prefix"
 same "what uninstall leaves" "$before" "$(tree "$prefix")"

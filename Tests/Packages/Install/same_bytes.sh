@@ -25,7 +25,7 @@ same() {
     strings -a "$2" | grep -F "$work" | head -5 || :
   }
 }
-for file in libchime.so.1 libchime.a; do
+for file in libchime.so.0 libchime.a; do
   same "$LIB/$file" "$copy/Sources/build/lib/$file"
 done
 count=0
@@ -35,5 +35,5 @@ for file in "$copy"/Sources/build/dist/*; do
   count=$((count + 1))
 done
 [ "$count" -ge 5 ] || { echo "FAILED: only $count files are in the second release"; exit 1; }
-[ "$status" -eq 0 ] && echo "ok same bytes: libchime.so.1, libchime.a and $count files of a release, from two directories"
+[ "$status" -eq 0 ] && echo "ok same bytes: libchime.so.0, libchime.a and $count files of a release, from two directories"
 exit "$status"

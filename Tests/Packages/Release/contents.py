@@ -87,7 +87,7 @@ def whole(targets):
         name = f"chime-{release.VERSION}-{target.platform}"
         expected |= {f"{name}.{packed(target)}", f"{name}.spdx.json"}
         if target.debian != "-":
-            expected |= {f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in ("libchime1", "libchime-dev")}
+            expected |= {f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in (RUNTIME, "libchime-dev")}
         if target.wheel != "-":
             expected.add(f"chime_timers-{release.VERSION}-py3-none-{target.wheel}.whl")
     if any(target.is_apple for target in targets):
@@ -267,13 +267,42 @@ def used(target, tree):
     print(f"ok: {tree.name}: pkg-config, archive, install.sh, moved")
 
 
+RUNTIME = f"libchime{release.SONAME_VERSION}"
+
+
+def symbols(target):
+    """dpkg's symbols file: what the library exports, no name more, each from its version on. What a package asks for that has
+    a program of chime_version alone: the series, and the oldest version that has it."""
+    stage = work / "symbols"
+    unpacked = stage / "debian" / RUNTIME
+    run("dpkg-deb", "--raw-extract", DIST / f"{RUNTIME}_{release.VERSION}-1_{target.debian}.deb", unpacked)
+    (path,) = unpacked.rglob(f"libchime.so.{release.SONAME_VERSION}")
+    exported = re.findall(r" [TA] (\S+)$", run("nm", "-D", "--defined-only", "--with-symbol-versions", path), re.M)
+    exported = {name.replace("@@", "@") if "@" in name else f"{name}@{name}" for name in exported}
+    rows = [line.split() for line in (unpacked / "DEBIAN/symbols").read_text().splitlines() if line.startswith(" ")]
+    expect({row[0] for row in rows} == exported and len(rows) == len(exported), f"{RUNTIME}: its symbols file")
+    for name, version in rows:
+        expect(name.endswith(f"@CHIME_{version}"), f"{RUNTIME}: {name} {version}")
+    if target.platform == "linux-x86_64":
+        (stage / "debian/control").write_text("Source: program\n\nPackage: program\nArchitecture: any\n")
+        source = stage / "version.c"
+        source.write_text("#include <stdint.h>\nuint32_t chime_version(void);\nint main(void) { return chime_version() == 0; }\n")
+        run("cc", source, path, "-o", stage / "version")
+        said = run("dpkg-shlibdeps", "-O", f"-S{unpacked}", f"-l{path.parent}", "version", cwd=stage)
+        oldest, after = release.SERIES, release.NEXT_SERIES
+        expect(f"{RUNTIME} (>= {oldest}), {RUNTIME} (<< {after}~)" in said or f"{RUNTIME} (<< {after}~), {RUNTIME} (>= {oldest})" in said,
+               f"dpkg-shlibdeps: {said}")
+    shutil.rmtree(stage)
+
+
 def packages(target):
-    names = [f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in ("libchime1", "libchime-dev")]
+    names = [f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in (RUNTIME, "libchime-dev")]
     for name in names:
         fields = run("dpkg-deb", "--field", DIST / name)
         expect(f"Architecture: {target.debian}\n" in fields and f"Version: {release.VERSION}-1\n" in fields, fields)
     said = run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", NOT_FOR_US,
                *(DIST / name for name in names))
+    symbols(target)
     print(f"ok: {', '.join(names)}: lintian{' says ' + said.strip() if said.strip() else ''}")
 
 

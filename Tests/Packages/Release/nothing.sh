@@ -43,10 +43,10 @@ prints "tarball, its shared library, by pkg-config" '
   ./tick'
 before=$(files)
 prints "packages, three commands" '
-  dpkg -i /release/libchime1_*_amd64.deb /release/libchime-dev_*_amd64.deb >dpkg.txt
+  dpkg -i /release/libchime0_*_amd64.deb /release/libchime-dev_*_amd64.deb >dpkg.txt
   cc tick.c -lchime -o tick
   ./tick'
-inside 'dpkg --purge libchime-dev libchime1 >dpkg.txt'
+inside 'dpkg --purge libchime-dev libchime0 >dpkg.txt'
 after=$(files)
 [ "$before" = "$after" ] || { echo "FAILED: what the packages leave behind differs"; exit 1; }
 echo "ok: packages removed: nothing is left"

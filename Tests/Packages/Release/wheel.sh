@@ -19,7 +19,7 @@ timer = queue.after(0.001, lambda tick: done.set()); print(done.wait(30))')
 [ "$said" = True ] || { echo "FAILED: three lines print $said"; exit 1; }
 library=$("$python" -c 'import chime_timers.c as c; print(c.library._name)')
 case $library in
-"$work"/venv/lib*/chime_timers/libchime.so.1) ;;
+"$work"/venv/lib*/chime_timers/libchime.so.0) ;;
 *) echo "FAILED: the library that is loaded is $library" && exit 1 ;;
 esac
 "$python" -m unittest discover --buffer -s "$bindings/tests" 2>"$work/tests.txt" || { cat "$work/tests.txt"; exit 1; }

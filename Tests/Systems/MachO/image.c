@@ -1,5 +1,5 @@
 /*
- * image.c - maps libchime.1.dylib into a process of Linux: its segments, with their protections in the end; what it imports,
+ * image.c - maps libchime.0.dylib into a process of Linux: its segments, with their protections in the end; what it imports,
  * bound to the shims or to glibc; its own addresses, moved; the names it exports, put where entries.S leads; its
  * initialisers, run. So libchime.so here is that dylib, and a program of Linux that is linked with it runs Apple's code.
  *
@@ -170,7 +170,7 @@ __attribute__((constructor)) static void load(void) {
   char *memory;
   const char *name = getenv("CHIME_DYLIB");
   int descriptor;
-  snprintf(image_path, sizeof image_path, "%s", name != NULL ? name : "libchime.1.dylib");
+  snprintf(image_path, sizeof image_path, "%s", name != NULL ? name : "libchime.0.dylib");
   descriptor = open(image_path, O_RDONLY | O_CLOEXEC);
   require(descriptor >= 0 && fstat(descriptor, &status) == 0, "it cannot be opened; CHIME_DYLIB says where it is", "");
   file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);

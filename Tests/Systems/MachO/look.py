@@ -1,6 +1,6 @@
-"""What a libchime.1.dylib says of itself, compared with what it should say.
+"""What a libchime.0.dylib says of itself, compared with what it should say.
 
-    look.py VARIANT DIR    DIR: Sources/build/VARIANT, with lib/libchime.1.dylib and exports
+    look.py VARIANT DIR    DIR: Sources/build/VARIANT, with lib/libchime.0.dylib and exports
 """
 
 import os
@@ -17,7 +17,7 @@ EXPECTED = {"macos": (1, 13 << 16), "ios": (2, 16 << 16)}
 MOST_BYTES = {"macos": 416_000, "ios": 420_000}
 
 variant, directory = sys.argv[1:]
-path = os.path.join(directory, "lib/libchime.1.dylib")
+path = os.path.join(directory, "lib/libchime.0.dylib")
 wrong = []
 
 
@@ -35,7 +35,7 @@ expect(f"exports that no header declares: {sorted(exports - declared)}", exports
 expect(f"functions of the headers that are missing: {sorted(declared - exports)}", declared <= exports)
 expect("more than 90 functions in the headers", len(declared) > 90)
 expect(f"libSystem alone is needed, not {needs}", needs == ["/usr/lib/libSystem.B.dylib"])
-expect(f"the name @rpath/libchime.1.dylib, not {found['name']}", found["name"] == "@rpath/libchime.1.dylib")
+expect(f"the name @rpath/libchime.0.dylib, not {found['name']}", found["name"] == "@rpath/libchime.0.dylib")
 version = EXPECTED[system][1] >> 16
 expect(f"{system} {version} or later, not {found['version']}", found["version"] == EXPECTED[system])
 expect("a signature, without which arm64 Macs load nothing", found["signed"])

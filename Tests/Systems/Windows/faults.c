@@ -187,7 +187,7 @@ static int frames_of_library, frames_below;
 static void raise_and_walk(const chime_tick *tick, void *context) {
   void *frames[64];
   int count = RtlCaptureStackBackTrace(0, 64, frames, NULL);
-  HMODULE library = GetModuleHandleA("chime-1.dll");
+  HMODULE library = GetModuleHandleA("chime-0.dll");
   (void)tick, (void)context;
   frames_of_library = frames_below = 0;
   for (int i = 0; i < count; i++) {

@@ -14,7 +14,7 @@ static void count(const chime_tick *tick, void *context) {
 }
 
 int main(void) {
-  HMODULE library = LoadLibraryA("chime-1.dll");
+  HMODULE library = LoadLibraryA("chime-0.dll");
   chime_status (*create)(chime_queue_kind, const chime_queue_options *, chime_queue_t *);
   chime_status (*every)(chime_queue_t, int64_t, chime_handler, void *, chime_finalizer, chime_timer_t *);
   chime_queue_t queue = 0;
@@ -27,7 +27,7 @@ int main(void) {
   for (int i = 0; i < 5; i++) FreeLibrary(library);
   before = ticks;
   for (int i = 0; i < 3000 && ticks < before + 10; i++) Sleep(10);
-  if (ticks < before + 10 || GetModuleHandleA("chime-1.dll") == NULL) return 5;
+  if (ticks < before + 10 || GetModuleHandleA("chime-0.dll") == NULL) return 5;
   puts("ok loads");
   return 0;
 }

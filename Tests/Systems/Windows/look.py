@@ -1,6 +1,6 @@
-"""What chime-1.dll says of itself, compared with what it should say.
+"""What chime-0.dll says of itself, compared with what it should say.
 
-    look.py DIR OBJDUMP BYTES    DIR: Sources/build/windows, with lib/chime-1.dll and chime.def
+    look.py DIR OBJDUMP BYTES    DIR: Sources/build/windows, with lib/chime-0.dll and chime.def
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 directory, objdump, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
-path = os.path.join(directory, "lib/chime-1.dll")
+path = os.path.join(directory, "lib/chime-0.dll")
 data = open(path, "rb").read()
 wrong = []
 
@@ -42,5 +42,5 @@ expect("an unwind table of a thousand functions", tables and int(tables[1], 16) 
 for line in wrong:
     print("not as it should be:", line)
 if not wrong:
-    print(f"chime-1.dll: {len(data):,} bytes, {len(exported)} functions as declared, {', '.join(needs)} alone")
+    print(f"chime-0.dll: {len(data):,} bytes, {len(exported)} functions as declared, {', '.join(needs)} alone")
 sys.exit(len(wrong) > 0)

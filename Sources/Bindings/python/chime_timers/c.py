@@ -26,8 +26,8 @@ def _path() -> str:
     named = os.environ.get("CHIME_LIBRARY")
     if named:
         return named
-    files = {"darwin": "libchime.1.dylib", "win32": "chime-1.dll"}
-    file = files.get(sys.platform, "libchime.so.1")
+    files = {"darwin": "libchime.0.dylib", "win32": "chime-0.dll"}
+    file = files.get(sys.platform, "libchime.so.0")
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), file)
     return beside if os.path.exists(beside) else file
 

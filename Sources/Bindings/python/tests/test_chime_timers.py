@@ -1,6 +1,6 @@
 """What the classes of chime_timers add to chime.h: ownership, values, errors. What timers do is tested in Tests/C.
 
-    CHIME_LIBRARY=DIR/libchime.so.1 python3 -m unittest discover -s tests    in the directory above this one: all tests
+    CHIME_LIBRARY=DIR/libchime.so.0 python3 -m unittest discover -s tests    in the directory above this one: all tests
 """
 
 import contextvars

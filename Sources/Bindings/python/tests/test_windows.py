@@ -46,9 +46,9 @@ class Windows(unittest.TestCase):
                 for name in os.listdir(package):
                     if name.endswith(".py"):
                         os.symlink(os.path.join(package, name), os.path.join(copy, name))
-                there = "chime-1.dll"
+                there = "chime-0.dll"
                 if is_beside:
-                    there = os.path.join(os.path.realpath(copy), "chime-1.dll")
+                    there = os.path.join(os.path.realpath(copy), "chime-0.dll")
                     open(there, "w").close()
                 environment = {**os.environ, "LIBRARY_HERE": here, "PYTHONPATH": directory}
                 environment.pop("CHIME_LIBRARY", None)
