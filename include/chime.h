@@ -97,6 +97,9 @@
 #ifndef CHIME_CDEF /* cc -E -P -DCHIME_CDEF prints declarations for cffi and LuaJIT's ffi.cdef */
 #include <stddef.h>
 #include <stdint.h>
+#if UINTPTR_MAX != UINT64_MAX
+#error "Chime is for processors with pointers of 64 bits: elsewhere its structures would have another layout"
+#endif
 #endif
 
 #if defined(__clang__) && !defined(CHIME_CDEF)

@@ -15,6 +15,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
     /// A target of the C interface.
     case target(UInt64)
 
+    @inline(never)
     var isAlive: Bool {
       switch self {
       case .nothing: true
@@ -80,6 +81,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
 
   /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread or its
   /// queue has ended or, if it does not repeat, its action has returned. Asking changes nothing.
+  @inline(never)
   package var isValid: Bool {
     let (hasAction, loop, queueHasEnded) = state.withLock { state in
       // Outside the action, the core's timer ends before this one only with its queue.
@@ -89,6 +91,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   }
 
   /// `isValid`; a timer that is not releases its action.
+  @inline(never)
   private func isValidOrEnds() -> Bool {
     if isValid { return true }
     invalidate()

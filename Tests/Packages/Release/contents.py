@@ -275,6 +275,7 @@ def symbols(target):
     a program of chime_version alone: the series, and the oldest version that has it."""
     stage = work / "symbols"
     unpacked = stage / "debian" / RUNTIME
+    unpacked.parent.mkdir(parents=True)
     run("dpkg-deb", "--raw-extract", DIST / f"{RUNTIME}_{release.VERSION}-1_{target.debian}.deb", unpacked)
     (path,) = unpacked.rglob(f"libchime.so.{release.SONAME_VERSION}")
     exported = re.findall(r" [TA] (\S+)$", run("nm", "-D", "--defined-only", "--with-symbol-versions", path), re.M)
