@@ -27,9 +27,10 @@
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
  * function of Chime: what it had begun would stay half done.
  *
- * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _explain; chime_queue_get_stats, _dump,
- * _next_deadline, _now) change nothing: they wake no queue, delay no tick, and return in bounded time whatever other
- * threads do, even at real-time priority.
+ * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _check_generation, _explain;
+ * chime_queue_get_stats, _dump, _list, _next_deadline, _poll_timeout, _now) change nothing: they wake no queue, delay no
+ * tick, and return in bounded time whatever other threads do, even at real-time priority. So do chime_now and the functions
+ * that return a number or text, except that chime_last_error_detail may need memory once for each thread.
  *
  * Only chime_main_stop and chime_queue_stop are async-signal-safe.
  *
@@ -238,8 +239,8 @@ CHIME_API const char *CHIME_NONNULL chime_status_message(chime_status status);
  * Look at it only after a call that has failed. Each failure replaces the sentence on the one before, if only by none
  * (CHIME_ERROR_NO_MEMORY); so do chime_queue_stop and chime_main_stop in a signal handler.
  *
- * @return empty if no call has failed, or the last one that did has no sentence. Not to be freed; valid until the thread
- *         calls this function again, or ends
+ * @return empty if no call has failed, or the last one that did has no sentence; chime_status_message of its status, if there
+ *         is no memory for the sentence. Not to be freed; valid until the thread calls this function again, or ends
  *
  * Any thread; each has its own. Calls back: no. Waits: no.
  */
@@ -894,9 +895,9 @@ CHIME_API chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *C
 CHIME_API chime_status chime_timer_remaining(chime_timer_t timer, int64_t *CHIME_NULLABLE remaining_ns);
 
 /**
- * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing
- * that timer, as when the system has taken its processor away. Then members can be of before and after that change;
- * state, generation and next deadline are exact even so.
+ * What a timer does, at one instant, unless a thread stands still in the middle of changing that timer, as when the
+ * system has taken its processor away. Then members can be of before and after that change; state, generation and next
+ * deadline are exact even so.
  */
 typedef struct chime_timer_info {
   uint32_t size;

@@ -179,7 +179,9 @@ CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repe
  * Creates a timer and adds it to the calling thread's run loop in the default mode.
  *
  * @param timer  NULL: only the loop holds the timer, until it is invalid
- * @return as chime_weak_timer_create; CHIME_ERROR_RESOURCE
+ * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action is NULL, repeats is neither 0 nor 1;
+ *         CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_RESOURCE: no file descriptors;
+ *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */

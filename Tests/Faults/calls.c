@@ -162,19 +162,19 @@ static arguments of(const world *w, int flags) {
   V(queue_create, wall, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &on_the_wall_clock, &w->made)) \
   S(queue_create_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_create_main(NULL, &w->made)) \
   S(queue_create_on_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
-  S(queue_list, ALONE, chime_queue_list(into.queues, 8, &into.length)) \
+  S(queue_list, ALONE | IS_QUERY, chime_queue_list(into.queues, 8, &into.length)) \
   F(queue_release, ENDS_QUEUE) \
   F(queue_shutdown, ENDS_QUEUE) \
   F(queue_sync, MAY_FAIL) \
   S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, call_back, NULL, finalize))) \
-  F(queue_now, 0) \
+  F(queue_now, IS_QUERY) \
   F(queue_advance, 0) \
   F(queue_jump, 0) \
   S(queue_get_stats, IS_QUERY | MAY_FAIL, chime_queue_get_stats(w->queue, &stats)) \
   S(queue_dump, IS_QUERY, dump(w)) \
   F(queue_fd, 0) \
   F(queue_next_deadline, IS_QUERY) \
-  F(queue_poll_timeout, 0) \
+  F(queue_poll_timeout, IS_QUERY) \
   F(queue_process, 0) \
   F(queue_take_ticks, 0) \
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \

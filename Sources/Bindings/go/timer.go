@@ -234,7 +234,7 @@ func (t *Timer) Remaining() (time.Duration, error) {
 	return time.Duration(remaining), err
 }
 
-// Info is everything there is to know about the timer, at one instant.
+// Info is what the timer does, at one instant.
 func (t *Timer) Info() (TimerInfo, error) {
 	inC := C.chime_timer_info{size: C.sizeof_chime_timer_info}
 	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_get_info(id, &inC) })

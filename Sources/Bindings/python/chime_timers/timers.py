@@ -277,7 +277,7 @@ class Timer:
         return read(c.timer_remaining, self._cell)
 
     def info(self) -> TimerInfo:
-        """Everything there is to know about the timer, at one instant."""
+        """What the timer does, at one instant."""
         info = c.TimerInfo()
         outcome(c.timer_get_info(self._cell, info))
         return TimerInfo(

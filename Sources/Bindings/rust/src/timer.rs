@@ -178,7 +178,7 @@ impl Timer {
             .map(|left| u64::try_from(left).ok().filter(|ns| *ns != i64::MAX as u64).map(Duration::from_nanos))
     }
 
-    /// Everything there is to know about the timer, at one instant.
+    /// What the timer does, at one instant.
     pub fn info(&self) -> Result<TimerInfo, Error> {
         filled(|info| unsafe { sys::chime_timer_get_info(self.0, info) }).map(|info| TimerInfo::of(&info))
     }
