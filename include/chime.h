@@ -267,8 +267,7 @@ typedef uint32_t chime_clock;
 enum {
   CHIME_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: steady, stops while the system sleeps */
   CHIME_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: steady, goes on while the system sleeps */
-  CHIME_CLOCK_WALL = 2,      /* CLOCK_REALTIME: time of day, can be stepped */
-  CHIME_CLOCK_VIRTUAL = 3    /* a virtual queue's own */
+  CHIME_CLOCK_WALL = 2       /* CLOCK_REALTIME: time of day, can be stepped */
 };
 
 /**
@@ -276,8 +275,7 @@ enum {
  *
  * @param clock   CHIME_CLOCK_MONOTONIC, _BOOTTIME or _WALL
  * @param now_ns  receives nanoseconds since the clock's zero, as clock_gettime counts them
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL, or clock is not a clock; CHIME_ERROR_UNSUPPORTED:
- *         CHIME_CLOCK_VIRTUAL
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL, or clock is not a clock
  *
  * Calls back: no. Waits: no.
  */
@@ -290,7 +288,7 @@ CHIME_API chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_
  *
  * @param clock        CHIME_CLOCK_MONOTONIC, _BOOTTIME or _WALL
  * @param deadline_ns  one in the past returns at once
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: clock is not a clock; CHIME_ERROR_UNSUPPORTED: CHIME_CLOCK_VIRTUAL
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: clock is not a clock
  *
  * Calls back: no. Waits: for time.
  */
@@ -389,28 +387,27 @@ enum {
 
 typedef struct chime_queue_options {
   uint32_t size;
-  uint32_t flags;                      /* CHIME_QUEUE_FLAG_HONOUR_LEEWAY, _BOUND, _RECORDS */
-  const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
-  chime_qos qos;                       /* serial and concurrent queues: whose turn comes first. A lower class waits
+  uint32_t flags;                   /* CHIME_QUEUE_FLAG_HONOUR_LEEWAY, _BOUND, _RECORDS */
+  const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
+  chime_qos qos;                    /* serial and concurrent queues: whose turn comes first. A lower class waits
                                        longer, by a tenth of a second at most, and never for ever; the threads all
                                        run at one nice value. Dispatch queues: the class of the dispatch queue */
-  chime_clock clock;                   /* MONOTONIC, WALL or, except on libdispatch, BOOTTIME. A virtual queue accepts
-                                       MONOTONIC (0) and VIRTUAL; its time is virtual either way */
-  uint64_t timer_limit;                /* the most that chime_queue_stats.timers may be, values that expire included; 0:
+  chime_clock clock;                /* MONOTONIC, WALL or, except on libdispatch, BOOTTIME. A virtual queue, whose time
+                                       is its own, accepts MONOTONIC (0) alone */
+  uint64_t timer_limit;             /* the most that chime_queue_stats.timers may be, values that expire included; 0:
                                           as many as memory and ids allow */
-  int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
+  int64_t start_ns;                 /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
   chime_function CHIME_NULLABLE leave; /* after callbacks run, finalizers included: to attach a thread that the host did
-                                          not create to a language's runtime. On main queues and run loops, too. Not
+                                          not create to a language's runtime, say, or, the first time, to choose its
+                                          processors. On main queues and run loops, too. Not
                                           with host-driven and virtual queues, whose handlers run in calls of the
                                           host's, nor around what chime_queue_sync or chime_queue_shutdown runs on
                                           its caller's thread */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave */
   chime_finalizer CHIME_NULLABLE
-      hook_finalizer;        /* frees it: the queue's last callback, after the last `leave`, where that
-                                          was called. Not if the queue was not created */
-  uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
-                                          systems do not have that: UNSUPPORTED */
+      hook_finalizer;        /* frees it: the queue's last callback, after the last `leave`; goes with
+                                          one of the two. Not called if the queue was not created */
   int32_t realtime_priority; /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none. On
                                           Apple's systems each of them is the real-time class */
   uint32_t reserved;         /* 0 */
@@ -491,7 +488,7 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0}
 #define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0, 0}
 #define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
@@ -511,7 +508,7 @@ typedef struct chime_timer_options {
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
  *         label that is not UTF-8, a negative start_ns, an option of another kind of queue (except
- *         CHIME_QUEUE_FLAG_HONOUR_LEEWAY, which others do anyway), processors that do not exist; CHIME_ERROR_UNSUPPORTED:
+ *         CHIME_QUEUE_FLAG_HONOUR_LEEWAY, which others do anyway); CHIME_ERROR_UNSUPPORTED:
  *         this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH, where there is no libdispatch;
  *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
@@ -1092,6 +1089,9 @@ CHIME_API chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns
 /**
  * What a queue has done since it was created. A pass is one visit of the queue to its timers: it runs what is due and sets
  * the next wake-up. An entry is a timer's place in the order of deadlines, until a pass comes to it.
+ *
+ * `entries`, `stale` and `empty_passes` say how this version keeps its deadlines, for whoever looks for what fills memory
+ * or wakes an idle queue. They are 0 in a version that keeps them otherwise. `merged` is what leeway has saved.
  */
 typedef struct chime_queue_stats {
   uint32_t size;

@@ -267,14 +267,6 @@ CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, 
 CHIME_API chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
 
 /**
- * The time between ticks; 0 for a timer that does not repeat.
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Calls back: no. Waits: no.
- */
-CHIME_API chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
-
-/**
  * Invalidates the timer if necessary and makes its id stale at once.
  *
  * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE

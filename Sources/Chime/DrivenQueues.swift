@@ -76,20 +76,16 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   ///   - label: for debuggers; its first 15 bytes name the thread.
   ///   - clock: monotonic, boottime or wall.
   ///   - realtimePriority: 1 to 99 under SCHED_FIFO; `nil` for the usual scheduling.
-  ///   - processors: one bit for each processor that the thread may run on, one or more; `nil` for any.
-  /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority or processors that do
-  ///   not exist; `limit`, `noMemory`, `resource`.
+  /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority that does not exist;
+  ///   `limit`, `noMemory`, `resource`.
   public init(
-    label: String = "", clock: TimerInstant.Timeline = .monotonic, realtimePriority: Int? = nil,
-    processors: UInt64? = nil
+    label: String = "", clock: TimerInstant.Timeline = .monotonic, realtimePriority: Int? = nil
   ) throws(ChimeError) {
     if let realtimePriority, !(1...99 ~= realtimePriority) {
       throw .argument("realtimePriority is \(realtimePriority): it must be from 1 to 99")
     }
     var options = QueueOptions(label: label, clock: try clock.clock())
     options.realtimePriority = Int32(realtimePriority ?? 0)
-    if processors == 0 { throw .argument("processors is 0: it must name one, or be nil") }
-    options.affinity = processors ?? 0
     try super.init(clock) { [options] () throws(Status) in try QueueCore.makePrecise(options) }
   }
 }

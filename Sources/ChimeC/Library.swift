@@ -30,12 +30,6 @@ public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar
   unsafe TickKind.name(of: kind)
 }
 
-private func noSystemClock(_ clock: chime_clock) -> Status {
-  Int(clock) == CHIME_CLOCK_VIRTUAL
-    ? Status.unsupported.because("clock is CHIME_CLOCK_VIRTUAL, which each virtual queue has for itself")
-    : Arguments.unknown("clock", Int64(clock))
-}
-
 @_cdecl("chime_now") @implementation
 public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
@@ -44,7 +38,7 @@ public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64
   case CHIME_CLOCK_MONOTONIC: unsafe now_ns.pointee = Clock.monotonic.now
   case CHIME_CLOCK_BOOTTIME: unsafe now_ns.pointee = Clock.boottime.now
   case CHIME_CLOCK_WALL: unsafe now_ns.pointee = Clock.wall.now
-  default: return noSystemClock(clock).rawValue
+  default: return Arguments.unknown("clock", Int64(clock)).rawValue
   }
   return Status.ok.rawValue
 }
@@ -66,7 +60,7 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
   case CHIME_CLOCK_MONOTONIC: sleeping = .monotonic
   case CHIME_CLOCK_BOOTTIME: sleeping = .boottime
   case CHIME_CLOCK_WALL: sleeping = .wall
-  default: return noSystemClock(clock).rawValue
+  default: return Arguments.unknown("clock", Int64(clock)).rawValue
   }
   return waitingOutside {
     sleeping.sleep(until: deadline_ns)

@@ -41,8 +41,8 @@ package func queueOptions(
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
     throw unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags))
   }
-  guard unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0 else {
-    throw Status.invalidArgument.because("options.realtime_priority and options.affinity are for precise queues only")
+  guard unsafe kind == .precise || o.realtime_priority == 0 else {
+    throw Status.invalidArgument.because("options.realtime_priority is for precise queues only")
   }
   guard unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
     throw Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues")
@@ -53,10 +53,6 @@ package func queueOptions(
   var clock = Clock.monotonic
   switch unsafe Int(o.clock) {
   case CHIME_CLOCK_MONOTONIC: break
-  case CHIME_CLOCK_VIRTUAL:
-    if kind != .virtual {
-      throw Status.unsupported.because("options.clock is CHIME_CLOCK_VIRTUAL, and the queue is not virtual")
-    }
   case CHIME_CLOCK_BOOTTIME: clock = .boottime
   case CHIME_CLOCK_WALL: clock = .wall
   default: throw unsafe Arguments.unknown("options.clock", Int64(o.clock))
@@ -72,7 +68,6 @@ package func queueOptions(
   options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_FLAG_BOUND) != 0
   options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_FLAG_RECORDS) != 0
   options.realtimePriority = unsafe o.realtime_priority
-  options.affinity = unsafe o.affinity
   if unsafe o.enter != nil || o.leave != nil {
     options.hooks = unsafe QueueHooks(
       enter: Arguments.contextFunction(o.enter), leave: Arguments.contextFunction(o.leave),

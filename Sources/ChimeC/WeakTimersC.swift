@@ -194,17 +194,6 @@ private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
   time == .max ? .max : to.now.saturatingAdd(time.saturatingSubtract(from.now))
 }
 
-@_cdecl("chime_weak_timer_interval") @implementation
-public func chime_weak_timer_interval(
-  _ timer: chime_weak_timer_t, _ interval_ns: UnsafeMutablePointer<Int64>?
-) -> chime_status {
-  guard let interval_ns = unsafe interval_ns else { return Arguments.null("interval_ns").rawValue }
-  return withTimer(timer) { timer in
-    unsafe interval_ns.pointee = timer.repeats ? timer.interval : 0
-    return .ok
-  }
-}
-
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }

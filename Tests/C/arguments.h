@@ -17,7 +17,7 @@ typedef struct picture {
   char dump[2048];
   chime_timer_info info;
   chime_queue_stats stats[3];
-  int64_t now, tolerance, interval;
+  int64_t now, tolerance;
   uint64_t queues, generation;
   int32_t valid;
 } picture;

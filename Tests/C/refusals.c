@@ -51,10 +51,9 @@ static const struct queue_row {
      {.flags = CHIME_QUEUE_FLAG_RECORDS}},
     {ON(DISPATCH) | ON(WRAPPED_SERIAL), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
     {(OWN | OTHERS) & ~(ON(DISPATCH) | ON(VIRTUAL)), CHIME_OK, NULL, {.clock = CHIME_CLOCK_BOOTTIME}},
-    {THREADED | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
+    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock ", {.clock = CHIME_CLOCK_WALL + 1}},
     {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_WALL}},
     {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
-    {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
     {ALL & ~ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_WALL}},
     {ALL, CHIME_OK, NULL, {.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
@@ -67,9 +66,7 @@ static const struct queue_row {
     {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
     {OTHERS, CHIME_ERROR_INVALID_ARGUMENT, "options.qos is for serial, ", {.qos = CHIME_QOS_UTILITY}},
     {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
-    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
-    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
-    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "affinity", {.affinity = UINT64_C(1) << 63}}, /* that is no processor */
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "is for precise queues only", {.realtime_priority = 1}},
     /* Two, three and four bytes. */
     {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
     {ALL, CHIME_OK, NULL, {.label = ""}},
@@ -105,8 +102,6 @@ static void check_queue_options(csuite *t, where place) {
     options = row->options;
     options.size = (uint32_t)sizeof options;
     status = use_queue_options(t, place, &options);
-    /* No system need bind threads to processors. */
-    if (status == CHIME_ERROR_UNSUPPORTED && options.affinity >> 63 != 0) continue;
     EXPECT_EQ(status, row->expected);
     if (row->sentence != NULL && strstr(chime_last_error_detail(), row->sentence) == NULL) {
       EXPECT_TEXT(chime_last_error_detail(), row->sentence);

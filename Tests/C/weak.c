@@ -87,7 +87,6 @@ weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_ti
 
 ANSWER(is_valid, int32_t, chime_weak_timer_is_valid, -1)
 ANSWER(fire_date, int64_t, chime_weak_timer_fire_date, -1)
-ANSWER(interval_of, int64_t, chime_weak_timer_interval, -1)
 
 int64_t wall_ns(void) {
   int64_t now = 0;

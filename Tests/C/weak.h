@@ -66,7 +66,6 @@ weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_ti
 
 int32_t is_valid(csuite *t, chime_weak_timer_t timer);
 int64_t fire_date(csuite *t, chime_weak_timer_t timer);
-int64_t interval_of(csuite *t, chime_weak_timer_t timer);
 int64_t wall_ns(void);
 
 /** Runs the calling thread's loop in its default mode until the timer has had so many due ticks. */

@@ -6,18 +6,16 @@
 
 /* ---- Intervals and ticks ----------------------------------------------------------------------------------------- */
 
-OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond_and_a_one_shots_is_0) {
+OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
   static const int64_t given[] = {0, -1, INT64_MIN, 100000};
   for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     int64_t began = monotonic_ns();
     weak *w = weak_start(t, given[i], 1, NULL);
     w->interval = 100000;
-    EXPECT_EQ(interval_of(t, w->timer), 100000);
     run_until_due(w, 3); /* repeats, and does not spin: the grid is checked */
     EXPECT(w->first_due >= began + 100000);
     EXPECT_OK(chime_weak_timer_release(w->timer));
   }
-  EXPECT_EQ(interval_of(t, weak_start(t, CHIME_HOUR, 0, NULL)->timer), 0);
 }
 
 WEAK_TIMELINE(an_interval_without_end_never_ticks, "a every never; a due never; rest a; a is valid")

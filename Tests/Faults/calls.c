@@ -239,7 +239,6 @@ static arguments of(const world *w, int flags) {
   F(weak_timer_tolerance, OF_THE_LOOP) \
   F(weak_timer_set_fire_date, OF_THE_LOOP) \
   F(weak_timer_fire_date, OF_THE_LOOP) \
-  F(weak_timer_interval, OF_THE_LOOP) \
   F(weak_timer_release, OF_THE_LOOP)
 /* clang-format on */
 

@@ -42,8 +42,8 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		flags: flag(options.HonourLeeway, C.CHIME_QUEUE_FLAG_HONOUR_LEEWAY) |
 			flag(options.Bound, C.CHIME_QUEUE_FLAG_BOUND),
 		label: label, clock: C.chime_clock(options.Clock), timer_limit: C.uint64_t(options.TimerLimit),
-		start_ns: C.int64_t(options.Start), affinity: C.uint64_t(options.Affinity),
-		realtime_priority: C.int32_t(options.RealtimePriority), qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
+		start_ns: C.int64_t(options.Start), realtime_priority: C.int32_t(options.RealtimePriority),
+		qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
 	}
 	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, waiting: make(chan struct{}, syncThreads)}
 	_, err = checked(func() C.chime_status {

@@ -104,7 +104,6 @@ type QueueOptions struct {
 	Start            time.Duration // virtual queues: the time at which they begin
 	HonourLeeway     bool          // virtual queues: ticks use their leeway, as on other queues
 	Bound            bool          // host-driven queues: only the thread that made the queue may drive it
-	Affinity         uint64        // precise queues: a bit for each processor that the thread may run on
 	RealtimePriority int32         // precise queues: 1 to 99, the thread's priority under SCHED_FIFO
 	Class            Class         // serial and concurrent queues: whose turn comes first
 	Seed             uint64        // virtual queues: of Schedule.Jitter

@@ -41,10 +41,6 @@ void chime_set_timer_slack(uint64_t nanoseconds) {
                     THREAD_LATENCY_QOS_POLICY_COUNT);
 }
 
-/* Threads cannot be bound to processors. (THREAD_AFFINITY_POLICY is a hint about caches, on Intel.) */
-bool chime_can_set_affinity(void) { return false; }
-int chime_set_affinity(uint64_t processors) { return (void)processors, ENOTSUP; }
-
 /* A thread that computes for a moment, soon after it is woken; any priority gives the same, which is above all others. */
 int chime_set_realtime(int priority) {
   thread_time_constraint_policy_data_t policy;

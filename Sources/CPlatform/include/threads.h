@@ -84,9 +84,6 @@ bool chime_is_main_thread(void);
 
 /* Of the calling thread. The timer slack: how much later than asked for the system may let it run. */
 void chime_set_timer_slack(uint64_t nanoseconds);
-/* Binds it to processors, a bit for each; 0 or an error number. chime_can_set_affinity: whether the system does that. */
-bool chime_can_set_affinity(void);
-int chime_set_affinity(uint64_t processors);
 /* Has it run before threads of the usual classes, as soon as it is ready: 0 or an error number. priority: 1 to 99, where
    the system knows several. */
 int chime_set_realtime(int priority);

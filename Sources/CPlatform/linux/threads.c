@@ -36,18 +36,6 @@ bool chime_is_main_thread(void) { return gettid() == getpid(); }
 
 void chime_set_timer_slack(uint64_t nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 
-bool chime_can_set_affinity(void) { return true; }
-
-int chime_set_affinity(uint64_t processors) {
-  cpu_set_t set;
-  int i;
-  CPU_ZERO(&set);
-  for (i = 0; i < 64; i++) {
-    if (processors >> i & 1) CPU_SET(i, &set);
-  }
-  return pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
 int chime_set_realtime(int priority) {
   struct sched_param parameters;
   parameters.sched_priority = priority;

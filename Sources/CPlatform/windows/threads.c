@@ -277,12 +277,6 @@ bool chime_is_main_thread(void) {
 
 void chime_set_timer_slack(uint64_t nanoseconds) { (void)nanoseconds; }
 
-bool chime_can_set_affinity(void) { return true; }
-/* Of the processor group that the thread is in. */
-int chime_set_affinity(uint64_t processors) {
-  return SetThreadAffinityMask(GetCurrentThread(), processors) != 0 ? 0 : EINVAL;
-}
-
 /* 15 in the usual class, whatever the priority; it takes no permission. */
 int chime_set_realtime(int priority) {
   (void)priority;

@@ -20,8 +20,7 @@ import Synchronization
   private let thread = Atomic<UInt64>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.
-  /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such
-  ///   processors; unsupported: the system does not bind threads to processors.
+  /// - Returns: ok; resource: no thread; permission: no such priority.
   func start(_ options: QueueOptions) -> Status {
     let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
@@ -46,10 +45,6 @@ import Synchronization
 
   private static func prepareThread(_ options: QueueOptions) -> Status {
     chime_set_timer_slack(1)
-    if options.affinity != 0 {
-      if !chime_can_set_affinity() { return .unsupported }
-      if chime_set_affinity(options.affinity) != 0 { return .invalidArgument }
-    }
     if options.realtimePriority > 0, chime_set_realtime(options.realtimePriority) != 0 { return .permission }
     return .ok
   }
@@ -112,8 +107,6 @@ extension QueueCore {
 
   private static func refusal(_ status: Status, _ priority: Int32) -> Status {
     switch status {
-    case .invalidArgument: status.because("options.affinity names no processor that there is")
-    case .unsupported: status.because("options.affinity: this system does not bind threads to processors")
     case .permission:
       status.because("options.realtime_priority (%n) needs RLIMIT_RTPRIO or CAP_SYS_NICE", Int64(priority))
     default: status

@@ -17,8 +17,6 @@ package struct QueueOptions: Sendable {
   package var givesRecords = false
   /// Precise queues: the SCHED_FIFO priority of the thread; 0: the usual scheduling.
   package var realtimePriority: Int32 = 0
-  /// Precise queues: a bit for each processor that the thread may run on; 0: all.
-  package var affinity: UInt64 = 0
   /// Called around the handlers that run on a thread of libdispatch or of Chime.
   package var hooks: QueueHooks?
 

@@ -389,14 +389,13 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
   if (form < 64) return NULL;
   if (is_host) q.flags = form % 8 & (CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_RECORDS);
   if (is_virtual) q.flags = form & CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
-  q.clock = is_virtual ? (form & 2 ? CHIME_CLOCK_VIRTUAL : 0) : clocks[form / 8 % 8];
+  q.clock = is_virtual ? 0 : clocks[form / 8 % 8];
   q.label = take_text(input);
   oddity = take_byte(input);
   if (oddity & 1) q.timer_limit = oddity / 2;
   if (is_virtual && oddity & 2) q.start_ns = take_duration(input), q.seed = oddity;
   if (!is_virtual && !is_host && oddity & 4) q.enter = on_enter, q.leave = on_leave, q.hook_context = &hook_context;
   if (!is_virtual && !is_host && !is_precise && oddity & 8) q.qos = oddity / 16 % 6;
-  if (is_precise && oddity & 8) q.affinity = oddity & 16 ? 1 : UINT64_C(1) << 63;
   switch (oddity >= 240 ? oddity : 0) {
     case 240: q.realtime_priority = 100; break;
     case 241: q.realtime_priority = -1; break;
@@ -406,7 +405,6 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
     case 245: q.clock = 4; break;
     case 246: q.seed = 1; break;
     case 247: q.start_ns = INT64_MIN; break;
-    case 248: q.affinity = UINT64_MAX; break;
     case 249:
       q.enter = on_enter;
       q.leave = on_leave;
@@ -664,7 +662,7 @@ static void ask(bytes *input) {
     case 9: CALL_OF(c, usual, &o, chime_weak_timer_is_valid(c.id, o.pointer)); break;
     case 10: CALL_OF(c, usual, &o, chime_weak_timer_tolerance(c.id, o.pointer)); break;
     case 11: CALL_OF(c, usual, &o, chime_weak_timer_fire_date(c.id, o.pointer)); break;
-    case 12: CALL_OF(c, usual, &o, chime_weak_timer_interval(c.id, o.pointer)); break;
+    case 12:
     case 13: CALL(O | A | U, &o, chime_now(take_byte(input) % 6 - 1, o.pointer)); break;
     default:
       chime_status_name(take_byte(input) - 128);

@@ -26,7 +26,7 @@ POINTERS_WITH_A_SIZE = {"char *": "text", "chime_tick *": "ticks", "chime_queue_
 CALLBACKS = {"chime_handler": "handler", "chime_function": "function", "chime_finalizer": "finalizer"}
 FACTS = re.compile(r"Calls back: (.*?)\. Waits: (.*?)\.", re.S)
 NUMBERS = {
-    **dict.fromkeys(("affinity", "bytes", "capacity", "generation", "max", "realtime_priority", "seed", "tick_limit",
+    **dict.fromkeys(("bytes", "capacity", "generation", "max", "realtime_priority", "seed", "tick_limit",
                      "timer_limit"), "A_NUMBER"),
     "flags": "FLAGS", "repeats": "A_TRUTH", "reserved": "A_ZERO", "size": "A_SIZE", "tick_size": "A_SIZE",
 }

@@ -132,7 +132,6 @@ import Testing
       try SerialTimerQueue(virtual: .seconds(-1))
     }
     refused("realtimePriority is 100: it must be from 1 to 99") { try PreciseTimerQueue(realtimePriority: 100) }
-    refused("processors is 0: it must name one, or be nil") { try PreciseTimerQueue(processors: 0) }
     refused("clock is virtual: a VirtualTimerQueue has virtual time") { try TimerQueue(clock: .virtual) }
     let limited = try TimeLimited(1, lifetime: .seconds(1), on: queue)
     refused("lifetime is -1 s: it must be 0 or more") { try limited.resetTimer(interval: .seconds(-1)) }

@@ -51,7 +51,7 @@ class Queue:
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
                  clock: Optional[Clock] = None, timer_limit: int = 0, start_ns: int = 0, honour_leeway: bool = False,
-                 bound: bool = False, records: bool = False, qos: int = 0, affinity: int = 0,
+                 bound: bool = False, records: bool = False, qos: int = 0,
                  realtime_priority: int = 0, seed: int = 0) -> None:
         """Every option is one of chime_queue_options.
 
@@ -60,7 +60,7 @@ class Queue:
         timer_limit: how many timers may exist at once
         start_ns, honour_leeway, seed: of a virtual queue; the seed is that of Schedule.jitter
         bound, records: of a host-driven one
-        affinity, realtime_priority: of a precise one
+        realtime_priority: of a precise one
         """
         if "_cell" in vars(self):
             raise RuntimeError("the queue has been made already")
@@ -72,7 +72,6 @@ class Queue:
         options = c.QueueOptions(
             flags=flags, label=text_in_c(label, "label"), qos=number_in(qos, "qos", 2**31), clock=clock or 0,
             timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=instant(start_ns, "start_ns"),
-            affinity=number_in(affinity, "affinity", 2**64),
             realtime_priority=number_in(realtime_priority, "realtime_priority", 2**31),
             seed=number_in(seed, "seed", 2**64))
         release_collected()

@@ -30,8 +30,6 @@ pub struct QueueOptions {
     pub bound: bool,
     /// Host-driven queues: no closures; `sys::chime_queue_take_ticks` gives records.
     pub records: bool,
-    /// Precise queues: a bit for each processor that the thread may run on; 0: any.
-    pub affinity: u64,
     /// Precise queues: 1 to 99, the thread's priority under `SCHED_FIFO`; 0: none.
     pub realtime_priority: i32,
     /// Serial and concurrent queues: whose turn comes first.
@@ -69,7 +67,6 @@ impl Queue {
             clock: options.clock as i32,
             timer_limit: options.timer_limit,
             start_ns: options.start_ns,
-            affinity: options.affinity,
             realtime_priority: options.realtime_priority,
             qos: options.class as i32,
             seed: options.seed,

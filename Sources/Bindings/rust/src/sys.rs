@@ -86,7 +86,7 @@ structures! {
     }
     "chime_queue_options" QueueOptions {
         size: u32, flags: u32, label: *const c_char, qos: i32, clock: i32, timer_limit: u64, start_ns: i64,
-        enter: Option<Function>, leave: Option<Function>, hook_context: *mut c_void, affinity: u64,
+        enter: Option<Function>, leave: Option<Function>, hook_context: *mut c_void,
         realtime_priority: i32, reserved: u32, seed: u64,
     }
     "chime_schedule" Schedule {

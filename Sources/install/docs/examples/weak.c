@@ -1,7 +1,7 @@
 /*
- * Pages: chime_weak_timer_create chime_weak_timer_schedule chime_weak_timer_add chime_weak_timer_invalidate chime_weak_timer_is_valid chime_weak_timer_set_tolerance chime_weak_timer_tolerance chime_weak_timer_interval chime_weak_timer_release chime_weak_timer_t
+ * Pages: chime_weak_timer_create chime_weak_timer_schedule chime_weak_timer_add chime_weak_timer_invalidate chime_weak_timer_is_valid chime_weak_timer_set_tolerance chime_weak_timer_tolerance chime_weak_timer_release chime_weak_timer_t
  * Output:
- *   every 10 ms, tolerance 2 ms
+ *   tolerance 2 ms
  *   ann
  *   valid: 1
  *   valid: 0
@@ -22,13 +22,12 @@ static void say(chime_weak_timer_t timer) {
 int main(void) {
   chime_run_loop_t loop;
   chime_weak_timer_t timer, once;
-  int64_t interval, tolerance;
+  int64_t tolerance;
   if (CHIME_FAILED(chime_run_loop_current(&loop))) return 1;
   if (CHIME_FAILED(chime_weak_timer_create(10 * CHIME_MILLISECOND, 1, 0, on_tick, "ann", NULL, &timer))) return 1;
   chime_weak_timer_set_tolerance(timer, 2 * CHIME_MILLISECOND);
-  chime_weak_timer_interval(timer, &interval);
   chime_weak_timer_tolerance(timer, &tolerance);
-  printf("every %d ms, tolerance %d ms\n", (int)(interval / CHIME_MILLISECOND), (int)(tolerance / CHIME_MILLISECOND));
+  printf("tolerance %d ms\n", (int)(tolerance / CHIME_MILLISECOND));
   if (CHIME_FAILED(chime_weak_timer_add(timer, loop, NULL))) return 1;
   /* create and add in one step: */
   if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 0, 0, on_tick, "bob", NULL, &once))) return 1;

@@ -79,7 +79,7 @@ final class Scenario {
   }
 
   @FieldOrder({
-    "flags", "label", "qos", "clock", "timer_limit", "start_ns", "enter", "leave", "hook_context", "affinity",
+    "flags", "label", "qos", "clock", "timer_limit", "start_ns", "enter", "leave", "hook_context",
     "realtime_priority", "reserved", "seed"
   })
   public static class QueueOptions extends Sized {
@@ -89,7 +89,6 @@ final class Scenario {
     public long timer_limit, start_ns;
     public Function enter, leave;
     public Pointer hook_context;
-    public long affinity;
     public int realtime_priority, reserved;
     public long seed;
   }

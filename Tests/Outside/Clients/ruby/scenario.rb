@@ -21,7 +21,7 @@ module Chime
     chime_tick: { timer: "Q", generation: "Q", sequence: "Q", missed: "Q", scheduled_ns: "q", actual_ns: "q",
                   context: "J", target: "J", kind: "l", reserved: "L" },
     chime_queue_options: { size: "L", flags: "L", label: "J", qos: "l", clock: "l", timer_limit: "Q", start_ns: "q",
-                           enter: "J", leave: "J", hook_context: "J", affinity: "Q", realtime_priority: "l",
+                           enter: "J", leave: "J", hook_context: "J", realtime_priority: "l",
                            reserved: "L", seed: "Q" },
     chime_schedule: { size: "L", flags: "L", first_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q",
                       missed_policy: "l", resume_policy: "l", jitter_ns: "q" },
