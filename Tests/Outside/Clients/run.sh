@@ -9,6 +9,7 @@ export CHIME_LIB="$LIB"                        # what they link: -L
 export CHIME_INCLUDE="$PWD/../../../include"      # -I
 export CHIME_HEADER="$CHIME_INCLUDE/chime.h"
 export CHIME_LAYOUT="$PWD/build/layout.txt"
+export CHIME_NUMBERS="$PWD/build/numbers.txt"
 export CHIME_BINDINGS="$PWD/../../../Sources/Bindings"
 export PYTHONDONTWRITEBYTECODE=1
 

@@ -22,16 +22,16 @@ from .queues import Handler, Queue
 from .queues import forget_all as _forget_all
 from .timers import Timer
 from .values import (FOREVER, FOREVER_NS, Clock, Closed, Duration, Error, Forked, InvalidArgument, LimitReached,
-                     MissedPolicy, Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo,
-                     Unsupported, WouldDeadlock, outcome)
+                     MissedPolicy, Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimedOut,
+                     TimerInfo, Unsupported, WouldDeadlock, outcome)
 from .values import instant as _instant
 
 __version__ = "0.9.0"
 __all__ = [
     "FOREVER", "FOREVER_NS", "Clock", "Closed", "Duration", "Error", "Forked", "Handler", "InvalidArgument", "LimitReached",
     "MissedPolicy", "Outcome", "Queue", "QueueKind", "QueueStats", "ResumePolicy", "Schedule", "State", "Tick", "TickKind",
-    "Timer", "TimerInfo", "Unsupported", "WouldDeadlock", "c", "library_version", "memory_used", "now_ns", "reinitialize",
-    "sleep_until_ns", "trace_to_file",
+    "TimedOut", "Timer", "TimerInfo", "Unsupported", "WouldDeadlock", "c", "library_version", "memory_used", "now_ns",
+    "reinitialize", "sleep_until_ns", "trace_to_file",
 ]
 
 

@@ -15,7 +15,7 @@ import importlib
 import os
 import select
 import sys
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Optional
 
 # The series of the structures and numbers below (chime.h, "Version"): another one has other ones.
@@ -47,19 +47,22 @@ def _refuse_sub_interpreters() -> None:
 _refuse_sub_interpreters()
 library = ctypes.CDLL(_path())
 
-OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = range(5)
-ERROR_INVALID_ARGUMENT, ERROR_INVALID_HANDLE, ERROR_LIMIT, ERROR_NO_MEMORY = -1, -2, -3, -4
-ERROR_WOULD_DEADLOCK, ERROR_BUSY, ERROR_WRONG_THREAD, ERROR_TARGET_GONE = -5, -6, -7, -8
-ERROR_SHUT_DOWN, ERROR_UNSUPPORTED, ERROR_PERMISSION, ERROR_RESOURCE, ERROR_FORKED = -9, -10, -11, -12, -13
+OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = 0, 1, 2, 4, 8  # bits: test for one with `&`
+(ERROR_INVALID_ARGUMENT, ERROR_INVALID_HANDLE, ERROR_LIMIT, ERROR_NO_MEMORY, ERROR_WOULD_DEADLOCK, ERROR_BUSY,
+ ERROR_WRONG_THREAD, ERROR_TARGET_GONE, ERROR_SHUT_DOWN, ERROR_UNSUPPORTED, ERROR_PERMISSION, ERROR_RESOURCE, ERROR_FORKED,
+ ERROR_TIMED_OUT) = range(-16, -240, -16)
 FOREVER = 2**63 - 1
+CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_WALL, CLOCK_VIRTUAL = range(4)
+TICK_DUE, TICK_FIRED, TICK_ARMED, TICK_CANCELLED, TICK_FINALIZE, TICK_FUNCTION = range(6)
 QUEUE_SERIAL, QUEUE_CONCURRENT, QUEUE_HOST, QUEUE_PRECISE, QUEUE_VIRTUAL = range(5)
-QUEUE_HONOUR_LEEWAY, QUEUE_BOUND, QUEUE_RECORDS = 1, 2, 4
-SCHEDULE_DEADLINE = 1
+QUEUE_FLAG_HONOUR_LEEWAY, QUEUE_FLAG_BOUND, QUEUE_FLAG_RECORDS = 0x100, 0x200, 0x400
+QUEUE_RUN_UNTIL_STOPPED, QUEUE_RUN_NO_WAIT = 0x1000, 0x2000
+SCHEDULE_DEADLINE = 0x10000
+TIMER_SELF_RELEASE, TIMER_RECORD_ARMED, TIMER_RECORD_CANCELLED, TIMER_RECORD_FINALIZE, TIMER_BACKGROUND = (
+    0x100000, 0x200000, 0x400000, 0x800000, 0x1000000)
 MISSED_COALESCE, MISSED_DELAY = range(2)
 RESUME_COALESCE, RESUME_REMAINING = range(2)
-TIMER_SELF_RELEASE, RECORD_ARMED, RECORD_CANCELLED, RECORD_FINALIZE, TIMER_BACKGROUND = 1, 2, 4, 8, 16
-RUN_UNTIL_STOPPED, RUN_NO_WAIT = 1, 2
-KINDS = "DUE FIRED ARMED CANCELLED FINALIZE FUNCTION".split()
+STATE_IDLE, STATE_RUNNING, STATE_SUSPENDED, STATE_FINISHED, STATE_CANCELLED = range(5)
 
 
 # chime_waitable: a descriptor, on Windows a HANDLE.
@@ -94,7 +97,7 @@ class Tick(ctypes.Structure):
     _fields_ = [
         ("timer", c_uint64), ("generation", c_uint64), ("sequence", c_uint64), ("missed", c_uint64),
         ("scheduled_ns", c_int64), ("actual_ns", c_int64), ("context", c_void_p), ("target", c_void_p),
-        ("kind", c_int32), ("reserved", c_uint32),
+        ("kind", c_uint32), ("reserved", c_uint32),
     ]
 
 
@@ -105,7 +108,7 @@ FUNCTION: Any = ctypes.CFUNCTYPE(None, c_void_p)  # finalizers too
 class QueueOptions(Sized):
     __slots__ = ()
     _fields_ = [
-        ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_int32), ("clock", c_int32),
+        ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_uint32), ("clock", c_uint32),
         ("timer_limit", c_uint64), ("start_ns", c_int64), ("enter", FUNCTION), ("leave", FUNCTION),
         ("hook_context", c_void_p), ("realtime_priority", c_int32), ("reserved", c_uint32),
         ("seed", c_uint64),
@@ -121,7 +124,7 @@ class Schedule(Sized):
     __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("first_ns", c_int64), ("interval_ns", c_int64),
-        ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("missed_policy", c_int32), ("resume_policy", c_int32),
+        ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("missed_policy", c_uint32), ("resume_policy", c_uint32),
         ("jitter_ns", c_int64),
     ]
 
@@ -147,7 +150,7 @@ class TimerOptions(Sized):
 class TimerInfo(Sized):
     __slots__ = ()
     _fields_ = [
-        ("size", c_uint32), ("state", c_int32), ("queue", c_uint64), ("generation", c_uint64),
+        ("size", c_uint32), ("state", c_uint32), ("queue", c_uint64), ("generation", c_uint64),
         ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("due_count", c_uint64), ("busy", c_int32),
         ("has_schedule", c_int32), ("missed", c_uint64), ("jitter_ns", c_int64),
@@ -179,12 +182,12 @@ version = _declared("version", result=c_uint32)
 status_name = _declared("status_name", c_int32, result=c_char_p)
 status_message = _declared("status_message", c_int32, result=c_char_p)
 last_error_detail = _declared("last_error_detail", result=c_char_p)
-now = _declared("now", c_int32, POINTER(c_int64))
-sleep_until = _declared("sleep_until", c_int32, c_int64)
+now = _declared("now", c_uint32, POINTER(c_int64))
+sleep_until = _declared("sleep_until", c_uint32, c_int64)
 memory_used = _declared("memory_used", result=c_uint64)
 trace_to_file = _declared("trace_to_file", c_char_p)
 reinitialize = _declared("reinitialize")
-queue_create = _declared("queue_create", c_int32, POINTER(QueueOptions), POINTER(c_uint64))
+queue_create = _declared("queue_create", c_uint32, POINTER(QueueOptions), POINTER(c_uint64))
 queue_create_main = _declared("queue_create_main", POINTER(QueueOptions), POINTER(c_uint64))
 queue_release = _declared("queue_release", c_uint64)
 queue_shutdown = _declared("queue_shutdown", c_uint64, c_int64)
@@ -194,12 +197,12 @@ queue_now = _declared("queue_now", c_uint64, POINTER(c_int64))
 queue_advance = _declared("queue_advance", c_uint64, c_int64)
 queue_jump = _declared("queue_jump", c_uint64, c_int64)
 queue_get_stats = _declared("queue_get_stats", c_uint64, POINTER(QueueStats))
-queue_dump = _declared("queue_dump", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+queue_dump = _declared("queue_dump", c_uint64, c_char_p, c_size_t, POINTER(c_size_t))
 queue_fd = _declared("queue_fd", c_uint64, POINTER(WAITABLE))
 queue_next_deadline = _declared("queue_next_deadline", c_uint64, POINTER(c_int64))
 queue_poll_timeout = _declared("queue_poll_timeout", c_uint64, POINTER(c_int32))
 queue_process = _declared("queue_process", c_uint64, c_uint32, POINTER(c_uint32))
-queue_take_ticks = _declared("queue_take_ticks", c_uint64, POINTER(Tick), c_uint32, c_uint32, POINTER(c_uint32))
+queue_take_ticks = _declared("queue_take_ticks", c_uint64, POINTER(Tick), c_size_t, c_size_t, POINTER(c_size_t))
 queue_run = _declared("queue_run", c_uint64, c_uint32)
 queue_stop = _declared("queue_stop", c_uint64)
 main_run = _declared("main_run")
@@ -224,18 +227,18 @@ timer_release = _declared("timer_release", c_uint64)
 timer_release_and_wait = _declared("timer_release_and_wait", c_uint64, c_int64)
 timer_generation = _declared("timer_generation", c_uint64, POINTER(c_uint64))
 timer_check_generation = _declared("timer_check_generation", c_uint64, c_uint64)
-timer_state = _declared("timer_state", c_uint64, POINTER(c_int32))
+timer_state = _declared("timer_state", c_uint64, POINTER(c_uint32))
 timer_next_deadline = _declared("timer_next_deadline", c_uint64, POINTER(c_int64))
 timer_remaining = _declared("timer_remaining", c_uint64, POINTER(c_int64))
 timer_get_info = _declared("timer_get_info", c_uint64, POINTER(TimerInfo))
-timer_explain = _declared("timer_explain", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+timer_explain = _declared("timer_explain", c_uint64, c_char_p, c_size_t, POINTER(c_size_t))
 timer_add_handler = _declared("timer_add_handler", c_uint64, c_char_p, HANDLER, c_void_p, FUNCTION)
 timer_remove_handler = _declared("timer_remove_handler", c_uint64, c_char_p)
 set_trace = _declared("set_trace", HANDLER, c_void_p)
 set_memory_limit = _declared("set_memory_limit", c_uint64)
-tick_kind_name = _declared("tick_kind_name", c_int32, result=c_char_p)
-queue_list = _declared("queue_list", POINTER(c_uint64), c_uint64, POINTER(c_uint64))
-expiring_create = _declared("expiring_create", c_uint64, c_void_p, FUNCTION, c_int64, POINTER(c_uint64))
+tick_kind_name = _declared("tick_kind_name", c_uint32, result=c_char_p)
+queue_list = _declared("queue_list", POINTER(c_uint64), c_size_t, POINTER(c_size_t))
+expiring_create = _declared("expiring_create", c_uint64, c_int64, c_void_p, FUNCTION, POINTER(c_uint64))
 expiring_on_expiry = _declared("expiring_on_expiry", c_uint64, HANDLER, c_void_p, FUNCTION)
 expiring_acquire = _declared("expiring_acquire", c_uint64, POINTER(c_void_p))
 expiring_yield = _declared("expiring_yield", c_uint64)

@@ -132,7 +132,7 @@ class Function:
         """Holds the function if the timer runs, and only then. Whoever may have changed the timer's state calls it
         afterwards: of two that do so at the same time, the one that writes last reads the state once more. kind: of the tick
         that has ended."""
-        state = ctypes.c_int32()
+        state = ctypes.c_uint32()
         while c.timer_state(id, state) == c.OK:
             runs = state.value in (State.RUNNING, State.SUSPENDED)
             if runs == (self.function is not None):

@@ -68,7 +68,9 @@ class Queue:
             raise TypeError(f"kind must be a QueueKind, not {type(kind).__name__}")
         if clock is not None and not isinstance(clock, Clock):
             raise TypeError(f"clock must be a Clock, not {type(clock).__name__}")
-        flags = (honour_leeway and c.QUEUE_HONOUR_LEEWAY) | (bound and c.QUEUE_BOUND) | (records and c.QUEUE_RECORDS)
+        flags = (
+            (honour_leeway and c.QUEUE_FLAG_HONOUR_LEEWAY) | (bound and c.QUEUE_FLAG_BOUND)
+            | (records and c.QUEUE_FLAG_RECORDS))
         options = c.QueueOptions(
             flags=flags, label=text_in_c(label, "label"), qos=number_in(qos, "qos", 2**31), clock=clock or 0,
             timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=instant(start_ns, "start_ns"),
@@ -94,7 +96,7 @@ class Queue:
     def shutdown(self, timeout: Duration = FOREVER) -> Outcome:
         """Releases the queue and its timers, and waits until none of their functions runs or will run. Twice does
         nothing. Inside a handler of this queue it is released, and an Error (WOULD_DEADLOCK) says that it was not waited
-        for. Where an exception ends the wait, the queue is released.
+        for. Where an exception or the timeout (TimedOut) ends the wait, the queue is released.
 
         On the main thread, functions that were given to `chime_timers.c` are waited for a tenth of a second only.
         """
@@ -111,7 +113,7 @@ class Queue:
             waits(self._waiting, call)
             calling(call, c.queue_shutdown, self._cell, next(slices(limit)))
             self._life = None
-            if call.answers[-1] == c.TIMED_OUT and kept is not None and limit > SLICE and on_main_thread():
+            if call.answers[-1] == c.ERROR_TIMED_OUT and kept is not None and limit > SLICE and on_main_thread():
                 if until_gone(kept, wake, call, deadline):
                     call.answers.append(c.OK)
         finally:
@@ -120,7 +122,8 @@ class Queue:
         call.finish()
         status = call.answers[-1]
         # It had ended before: a shutdown was interrupted when C had returned.
-        return Outcome.OK if status in (c.IGNORED, c.ERROR_INVALID_HANDLE) else outcome(status)
+        return Outcome.OK if status in (c.IGNORED, c.ERROR_INVALID_HANDLE) else outcome(
+            status, "the queue is released, and a function of it has not returned before the timeout ended")
 
     def _has_ended(self, call: Call) -> None:
         """After C has been asked to end the queue; an interrupt before that changes nothing."""
@@ -253,7 +256,7 @@ class Queue:
 
     def sync(self, function: Callable[[], Result], timeout: Duration = FOREVER) -> Result:
         """Calls the function in mutual exclusion with the queue's handlers, in a copy of the caller's context, and gives what
-        it gives: the queue as a lock. Raises TimeoutError if it could not start in time; it will not run then.
+        it gives: the queue as a lock. Raises TimedOut, a TimeoutError, if it could not start in time; it will not run then.
 
         On the main thread an exception of a signal's handler ends the wait. A function that the queue's own thread is
         running then goes on, and what it gives is dropped; one that has not started will not run.
@@ -264,11 +267,11 @@ class Queue:
         id, call, status = self.id, Call(), c.OK
         try:
             for slice in slices(limit):
-                waited = status == c.TIMED_OUT
+                waited = status == c.ERROR_TIMED_OUT
                 status = calling(call, c.queue_sync, id, sync.entry, None, slice)
                 if waited and status == c.ERROR_INVALID_HANDLE:
                     status = c.ERROR_SHUT_DOWN
-                if status != c.TIMED_OUT or call.raised:
+                if status != c.ERROR_TIMED_OUT or call.raised:
                     break
             if status == c.OK and sync.elsewhere and not call.raised:
                 # The queue has a thread of its own, on which C would wait for the function.
@@ -281,8 +284,7 @@ class Queue:
                         if self._kind is QueueKind.CONCURRENT else
                         f"a {self._kind.name} queue has no thread that could run it: whoever calls its run(), process() or"
                         " advance() calls the function instead, between two of those calls; other threads give it to run_soon()")
-        if outcome(status) is Outcome.TIMED_OUT:
-            raise TimeoutError("the queue was busy until the timeout ended")
+        outcome(status, "the function will not run: it had no turn on the queue before the timeout ended")
         result: Result = sync.result()
         return result
 
@@ -343,13 +345,13 @@ class Queue:
         """Processes and waits in turn, until no timer is running; or until `stop`. On the main thread it may be a tenth of
         a second until it sees that another thread has ended the last timer. A daemon thread that is in it at the
         interpreter's end is ended by SystemExit."""
-        id, life, flags = self.id, self._life, c.RUN_UNTIL_STOPPED if until_stopped else 0
+        id, life, flags = self.id, self._life, c.QUEUE_RUN_UNTIL_STOPPED if until_stopped else 0
         call = Call(halt=lambda: c.queue_stop(id))
         if on_main_thread():  # waits in Python, which looks for signals
             fd, status = self.fd, c.TIMED_OUT
             while True:
                 waited = bool(call.answers)
-                status = calling(call, c.queue_run, id, flags | c.RUN_NO_WAIT, life=life)
+                status = calling(call, c.queue_run, id, flags | c.QUEUE_RUN_NO_WAIT, life=life)
                 if status != c.TIMED_OUT or call.raised:
                     break
                 c.wait_readable(fd, SLICE // 1_000_000)
@@ -441,7 +443,7 @@ class _Sync:
         if not self.claim():  # it has started
             self.await_end(kept, wake, call, None)
             return c.OK
-        return c.ERROR_SHUT_DOWN if kept() is None else c.TIMED_OUT
+        return c.ERROR_SHUT_DOWN if kept() is None else c.ERROR_TIMED_OUT
 
     def await_end(self, kept: "weakref.ReferenceType[_Later]", wake: "queue.SimpleQueue[Any]", call: Call,
                   deadline: Optional[float]) -> None:

@@ -31,8 +31,8 @@ class Timer:
     itself, so an object that holds its own timer and is the timer's handler is collected like any other cycle; a restart
     gives the function to Chime again.
 
-    Its methods return an Outcome, and raise an Error for what is a failure. IGNORED and RUNNING are none. Any thread may
-    call them, and the timer's own handler.
+    Its methods return an Outcome, and raise an Error for what is a failure. IGNORED and RUNNING are none, and may come
+    together. Any thread may call them, and the timer's own handler.
     """
 
     _cell = ctypes.c_uint64()  # the id; C writes it when it makes the timer
@@ -114,7 +114,7 @@ class Timer:
         return outcome(c.timer_reschedule(self._cell, schedule_in_c(schedule)))
 
     def suspend(self) -> Outcome:
-        """Holds ticks back until `resume`. Once it has returned, none starts. RUNNING, IGNORED: as `cancel`."""
+        """Holds ticks back until `resume`. Once it has returned, none starts. RUNNING, IGNORED: as of `cancel`."""
         return outcome(c.timer_suspend(self._cell))
 
     def resume(self) -> Outcome:
@@ -122,8 +122,8 @@ class Timer:
         return outcome(c.timer_resume(self._cell))
 
     def postpone(self, delay: Duration) -> Outcome:
-        """Moves the next tick to now + delay, if that is later. RUNNING: an earlier call of the handler has not
-        returned. IGNORED: the tick has started already."""
+        """Moves the next tick to now + delay, if that is later. RUNNING: a call of the handler has not returned. IGNORED: the
+        timer is not waiting for a tick, as when that of a one-shot has started."""
         return outcome(c.timer_postpone(self._cell, nanoseconds(delay, "delay")))
 
     def postpone_until_ns(self, deadline_ns: int) -> Outcome:
@@ -136,7 +136,7 @@ class Timer:
 
     def cancel(self) -> Outcome:
         """Stops the timer. It can be activated again. RUNNING: a handler that had started has not returned, whatever the
-        timer's state; IGNORED: there was nothing to stop, and nothing runs."""
+        timer's state; IGNORED: there was nothing to stop, because the last tick has started already."""
         try:
             return outcome(c.timer_cancel(self._cell))
         finally:
@@ -144,25 +144,25 @@ class Timer:
 
     def cancel_and_wait(self, timeout: Duration = FOREVER) -> Outcome:
         """Cancels, then waits until no handler of the timer is running; what that has started again meanwhile is cancelled,
-        too. A signal's handler that raises ends the wait (the timer is cancelled), and so does a handler of the timer that
-        raises SystemExit or KeyboardInterrupt: it is raised here."""
+        too. TimedOut: it is cancelled, and a handler still runs. A signal's handler that raises ends the wait (the timer is
+        cancelled), and so does a handler of the timer that raises SystemExit or KeyboardInterrupt: it is raised here."""
         pieces = slices(nanoseconds(timeout, "timeout"))
         call = Call(number=self._number or -1)
-        first, status = True, c.TIMED_OUT
+        first, status = True, c.ERROR_TIMED_OUT
         try:
             self._waits(call)
             for piece in pieces:
                 status = calling(call, c.timer_cancel_and_wait, self._cell, piece)
                 if not first and status in (c.IGNORED, c.ERROR_INVALID_HANDLE):
                     status = c.OK  # the handler has returned since, or has released the timer
-                if status != c.TIMED_OUT or call.raised:
+                if status != c.ERROR_TIMED_OUT or call.raised:
                     break
                 first = False
         finally:
             self._waits_no_more(call)
             self._ended()
         call.finish()
-        return outcome(status)
+        return outcome(status, "the timer is cancelled, and its handler has not returned before the timeout ended")
 
     def release(self) -> Outcome:
         """Cancels the timer and lets go of it, and of its function after the last call. IGNORED: its queue has ended, and
@@ -183,8 +183,8 @@ class Timer:
     close = release
 
     def release_and_wait(self, timeout: Duration = FOREVER) -> Outcome:
-        """Releases, then waits until no handler of the timer is running. What ends `cancel_and_wait` ends this, too; the
-        timer is released."""
+        """Releases, then waits until no handler of the timer is running. TimedOut, and what ends `cancel_and_wait`: the timer is
+        released."""
         limit = nanoseconds(timeout, "timeout")
         if limit < 0:
             return outcome(c.timer_release_and_wait(self._cell, limit))
@@ -195,20 +195,20 @@ class Timer:
             self._waits(call)
             deadline = deadline_after(limit)
             status = calling(call, c.timer_release_and_wait, self._cell, next(slices(limit)), life=self._life())
-            if status == c.TIMED_OUT and limit > SLICE and on_main_thread() and ending.wait(call, deadline):
+            if status == c.ERROR_TIMED_OUT and limit > SLICE and on_main_thread() and ending.wait(call, deadline):
                 call.answers.append(c.OK)
         finally:
             self._waits_no_more(call)
             status = self._released(call)
         call.finish()
-        return outcome(status)
+        return outcome(status, "the timer is released, and its handler has not returned before the timeout ended")
 
     def _released(self, call: Call) -> int:
         """The status of a release, by what C has answered. Without an answer the timer is as it was."""
         status: int = call.answers[-1] if call.answers else c.ERROR_BUSY
         if status == c.ERROR_INVALID_HANDLE:  # the timer is gone: by itself, or with its queue
             status = c.IGNORED if self._queue is None or not self._queue.id else c.OK
-        if status >= 0:
+        if status >= 0 or status == c.ERROR_TIMED_OUT:
             self._cell.value = 0
             self._function = None
         return status
@@ -229,7 +229,7 @@ class Timer:
         id = self._cell.value
         if not id or not self._owned:
             return
-        state = ctypes.c_int32()
+        state = ctypes.c_uint32()
         running = c.timer_state(id, state) == c.OK and state.value in (State.RUNNING, State.SUSPENDED)
         function = functions.get(self._number)
         if function is not None and function.life.owner is not None:

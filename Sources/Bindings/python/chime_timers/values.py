@@ -6,7 +6,7 @@ import numbers
 import operator
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Any, Dict, Optional, Tuple, Type, Union
 
 from . import c
@@ -100,51 +100,50 @@ class QueueKind(IntEnum):
 class Clock(IntEnum):
     """What a queue's times count from."""
 
-    MONOTONIC = 0
+    MONOTONIC = c.CLOCK_MONOTONIC
     """As time.monotonic_ns."""
-    BOOTTIME = 1
+    BOOTTIME = c.CLOCK_BOOTTIME
     """The same, and goes on while the system sleeps."""
-    WALL = 2
+    WALL = c.CLOCK_WALL
     """As time.time_ns."""
-    VIRTUAL = 3
+    VIRTUAL = c.CLOCK_VIRTUAL
     """A virtual queue's own."""
 
 
-class Outcome(IntEnum):
-    """What became of a call that did not fail."""
+class Outcome(IntFlag):
+    """What became of a call that did not fail: a set. IGNORED and RUNNING come together where nothing was changed while a handler
+    runs, so ask for one of them by `in`: `if Outcome.IGNORED in timer.cancel():`. OK is the empty set."""
 
     OK = c.OK
-    """It took effect."""
+    """It took effect, and no handler runs."""
     IGNORED = c.IGNORED
-    """It means nothing in this state, and changed nothing."""
+    """It means nothing in this state, and changed nothing: there was no tick to take back."""
     RUNNING = c.RUNNING
-    """It took effect; a handler that had started has not returned yet."""
+    """A handler that had started has not returned yet: what it uses is still in use."""
     STOPPED = c.STOPPED
-    """It ended because a stop was requested."""
-    TIMED_OUT = c.TIMED_OUT
-    """The timeout ended first; whatever else the call does is in effect."""
+    """Of `run`: a stop was requested."""
 
 
 class State(IntEnum):
     """Of a timer."""
 
-    IDLE = 0
-    RUNNING = 1
-    SUSPENDED = 2
-    FINISHED = 3
-    CANCELLED = 4
+    IDLE = c.STATE_IDLE
+    RUNNING = c.STATE_RUNNING
+    SUSPENDED = c.STATE_SUSPENDED
+    FINISHED = c.STATE_FINISHED
+    CANCELLED = c.STATE_CANCELLED
 
 
 class TickKind(IntEnum):
     """Why a handler is called."""
 
-    DUE = 0
+    DUE = c.TICK_DUE
     """The schedule's deadline was reached."""
-    FIRED = 1
+    FIRED = c.TICK_FIRED
     """An extra tick, requested by `fire`."""
-    ARMED = 2
+    ARMED = c.TICK_ARMED
     """The timer was activated; only with `armed=True`."""
-    CANCELLED = 3
+    CANCELLED = c.TICK_CANCELLED
     """The timer was cancelled; only with `cancelled=True`."""
 
 
@@ -167,9 +166,9 @@ class ResumePolicy(IntEnum):
 
 
 class Error(Exception):
-    """A call failed and changed nothing. The message is the status, what it means and, where Chime has one, a sentence
-    on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)". The kinds
-    below are what programs tell apart; the others are this class itself."""
+    """A call failed and changed nothing, except where its kind says otherwise. The message is the status, what it means and,
+    where Chime has one, a sentence on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below
+    interval_ns (1 ms)". The kinds below are what programs tell apart; the others are this class itself."""
 
     status: int
     """CHIME_ERROR_*, as `c.ERROR_BUSY`."""
@@ -177,14 +176,15 @@ class Error(Exception):
     """The sentence alone."""
 
     def __new__(cls, status: int, detail: Optional[str] = None) -> "Error":
-        return super().__new__(_KINDS.get(status, cls) if cls is Error else cls)
+        kind = _KINDS.get(status, cls) if cls is Error else cls
+        return super().__new__(cls) if kind is cls else kind.__new__(kind, status, detail)
 
     def __init__(self, status: int, detail: Optional[str] = None) -> None:
         if detail is None:
             sentence: bytes = c.last_error_detail()
             detail = (sentence or c.status_message(status)).decode()
         self.status, self.detail = status, detail
-        super().__init__(f"{c.name(status)}: {detail}")
+        self.args = (f"{c.name(status)}: {detail}",)  # an OSError, as TimedOut is, has them from its `__new__` otherwise
 
     def __reduce__(self) -> Tuple[object, ...]:  # pickled by multiprocessing: with the sentence that it has
         return type(self), (self.status, self.detail), self.__dict__
@@ -206,6 +206,11 @@ class WouldDeadlock(Error, RuntimeError):
     """The call would wait for its own caller."""
 
 
+class TimedOut(Error, TimeoutError):
+    """The handler or function that the call waited for had not returned when the timeout ended. What else the call does is in
+    effect: the timer is cancelled or released, the queue is released, the function of `sync` will not run."""
+
+
 class Unsupported(Error, NotImplementedError):
     """Not on this kind of queue, or not on this system."""
 
@@ -217,14 +222,14 @@ class Forked(Error, RuntimeError):
 _KINDS: Dict[int, Type[Error]] = {
     c.ERROR_INVALID_ARGUMENT: InvalidArgument, c.ERROR_INVALID_HANDLE: Closed, c.ERROR_SHUT_DOWN: Closed,
     c.ERROR_LIMIT: LimitReached, c.ERROR_WOULD_DEADLOCK: WouldDeadlock, c.ERROR_UNSUPPORTED: Unsupported,
-    c.ERROR_FORKED: Forked,
+    c.ERROR_FORKED: Forked, c.ERROR_TIMED_OUT: TimedOut,
 }
 
 
-def outcome(status: int) -> Outcome:
-    """The answer of a call, or its Error."""
+def outcome(status: int, waited: Optional[str] = None) -> Outcome:
+    """The answer of a call, or its Error. waited: the sentence of a call that waits in slices, whose own names the last one."""
     if status < 0:
-        raise Error(status)
+        raise Error(status, waited if status == c.ERROR_TIMED_OUT else None)
     return Outcome(status)
 
 
@@ -238,7 +243,7 @@ def read(function: Any, *arguments: Any) -> int:
 
 def text(function: Any, id: Any) -> str:
     """What the function writes as text, all of it, even if it grows meanwhile."""
-    length = ctypes.c_uint64()
+    length = ctypes.c_size_t()
     outcome(function(id, None, 0, length))
     while True:
         buffer = ctypes.create_string_buffer(length.value + 1)
@@ -324,7 +329,7 @@ class TimerInfo:
     next_deadline_ns: int
     """FOREVER_NS: it is not running."""
     remaining_ns: int
-    """Suspended with ResumePolicy.REMAINING: the time kept; otherwise -1."""
+    """As `Timer.remaining_ns`."""
     interval_ns: int
     leeway_ns: int
     tick_limit: int

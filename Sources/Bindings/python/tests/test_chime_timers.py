@@ -44,6 +44,17 @@ class Structures(WatchedTest):
                 self.assertEqual(getattr(ours, member).offset if member else ctypes.sizeof(ours), int(number), place)
 
 
+class Numbers(WatchedTest):
+    @unittest.skipUnless("CHIME_NUMBERS" in os.environ, "no record of the ABI")
+    def test_they_are_those_of_the_header(self):
+        with open(os.environ["CHIME_NUMBERS"]) as lines:
+            header = {name[len("CHIME_"):]: int(number) for name, number in map(str.split, lines)}
+        ours = {name: value for name, value in vars(c).items() if name.isupper() and type(value) is int}
+        self.assertEqual(ours, {name: header.get(name) for name in ours})
+        missing = {name for name in header if name in ("OK", "IGNORED", "RUNNING") or name.startswith("ERROR_")} - set(ours)
+        self.assertEqual(missing, set())
+
+
 class VirtualTime(WatchedTest):
     def setUp(self):
         self.queue = Queue(QueueKind.VIRTUAL, label="virtual")
@@ -107,7 +118,8 @@ class VirtualTime(WatchedTest):
                 self.assertIs(timer.suspend(), Outcome.OK)
                 self.assertIs(timer.suspend(), Outcome.IGNORED)
                 self.assertIs(timer.state, State.SUSPENDED)
-                self.assertEqual(timer.info().remaining_ns, -1 if policy is chime.ResumePolicy.COALESCE else 30_000_000_000)
+                left = chime.FOREVER_NS if policy is chime.ResumePolicy.COALESCE else 30_000_000_000
+                self.assertEqual((timer.info().remaining_ns, timer.remaining_ns), (left, left))
                 queue.advance(100)
                 self.assertIs(timer.resume(), Outcome.OK)
                 queue.advance(0 if policy is chime.ResumePolicy.COALESCE else 30)
@@ -147,6 +159,25 @@ class VirtualTime(WatchedTest):
         self.queue.advance(100)
         self.assertEqual(self.times(), [10])
         self.assertIs(timer.state, State.CANCELLED)
+
+    def test_an_outcome_says_whether_a_tick_was_taken_back_and_whether_a_handler_runs(self):
+        seen = []
+
+        def handler(tick):
+            timer = chime.Timer.borrow(tick.timer)
+            seen.extend([timer.postpone(5), timer.suspend(), timer.cancel(), timer.cancel()])
+
+        both = Outcome.IGNORED | Outcome.RUNNING
+        for start, expected in ((lambda: self.queue.after(10, handler), [both] * 4),  # the last tick has started
+                                (lambda: self.queue.every(10, handler), [Outcome.RUNNING] * 3 + [both])):
+            with start() as timer:
+                self.queue.advance(10)
+                self.assertEqual(seen, expected)
+                self.assertIs(timer.cancel(), Outcome.IGNORED)
+                self.assertTrue(all(Outcome.RUNNING in outcome for outcome in seen))
+                self.assertEqual([Outcome.IGNORED in outcome for outcome in seen], [one is both for one in expected])
+                seen.clear()
+        self.assertFalse(Outcome.OK)
 
     def test_statistics_count(self):
         self.timer = timer = self.queue.every(10, self.function)

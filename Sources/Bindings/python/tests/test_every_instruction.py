@@ -85,7 +85,7 @@ class Interrupted:
 
 
 def queues_in_c():
-    count = ctypes.c_uint64()
+    count = ctypes.c_size_t()
     c.queue_list(None, 0, count)
     return count.value
 

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import pickle
 import select
 import signal
 import sys
@@ -460,11 +461,16 @@ class Results(WatchedTest):
     def test_the_timeout_ends_first(self):
         for timeout in MILLISECOND, 250 * MILLISECOND:
             with Busy() as busy:
-                self.assertIs(busy.timer.cancel_and_wait(timeout), Outcome.TIMED_OUT)
-                with self.assertRaises(TimeoutError):
-                    busy.queue.sync(lambda: self.fail("it ran"), timeout)
-                self.assertIs(busy.timer.release_and_wait(timeout), Outcome.TIMED_OUT)
-                self.assertIs(busy.queue.shutdown(timeout), Outcome.TIMED_OUT)
+                for wait, arguments, detail in (
+                        (busy.timer.cancel_and_wait, (), "the timer is cancelled"),
+                        (busy.queue.sync, (lambda: self.fail("it ran"),), "the function will not run"),
+                        (busy.timer.release_and_wait, (), "the timer is released"),
+                        (busy.queue.shutdown, (), "the queue is released")):
+                    with self.assertRaisesRegex(TimeoutError, f"CHIME_ERROR_TIMED_OUT: {detail}") as raised:
+                        wait(*arguments, timeout)
+                    self.assertIs(type(raised.exception), chime.TimedOut)
+                    self.assertEqual(str(pickle.loads(pickle.dumps(raised.exception))), str(raised.exception))
+                self.assertEqual((busy.timer.id, busy.queue.id), (0, 0))
 
     def test_sync_waits_for_its_turn(self):
         for kind in QueueKind.SERIAL, QueueKind.PRECISE:
