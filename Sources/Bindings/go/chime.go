@@ -18,7 +18,8 @@
 // Close queues, and Release timers, like other resources. A timer that runs goes on if nobody holds it, as Go's own do, and
 // holds its queue; what is garbage otherwise is released.
 //
-// Calls answer a Status, and an error with Chime's sentence on what was wrong. Ignored and Running are no errors. What is
+// Calls answer a Status, and an error with Chime's sentence on what was wrong. Ignored and Running are no errors; they may come
+// together, so ask for one of them by status&chime.Running != 0. What is
 // missing here (targets, tick records) is called by its C names, with ID.
 //
 // A goroutine that makes a bound queue must lock its thread first (runtime.LockOSThread).
@@ -36,16 +37,15 @@ import (
 	"unsafe"
 )
 
-// Status is what a call answered. Below zero it is a failure's.
+// Status is what a call answered. Below zero it is a failure's; otherwise a set of bits, none of which a failure has.
 type Status int32
 
-// What is no failure.
+// What is no failure: OK, or some of these bits. Ignored|Running: nothing was changed, while a function runs.
 const (
-	OK       Status = C.CHIME_OK        // it took effect
-	Ignored  Status = C.CHIME_IGNORED   // it means nothing in this state, and changed nothing
-	Running  Status = C.CHIME_RUNNING   // it took effect; a handler that had started has not returned yet
-	Stopped  Status = C.CHIME_STOPPED   // it ended because a stop was requested
-	TimedOut Status = C.CHIME_TIMED_OUT // the timeout ended first; whatever else the call does is in effect
+	OK      Status = C.CHIME_OK      // it took effect, and no function runs
+	Ignored Status = C.CHIME_IGNORED // it means nothing in this state, and changed nothing: there was no tick to take back
+	Running Status = C.CHIME_RUNNING // a function that had started has not returned yet: what it uses is still in use
+	Stopped Status = C.CHIME_STOPPED // of Run: a stop was requested
 )
 
 // Failures that a program may want to tell apart: errors.Is(err, chime.InvalidHandle).
@@ -63,7 +63,11 @@ const (
 	Permission      Status = C.CHIME_ERROR_PERMISSION
 	Resource        Status = C.CHIME_ERROR_RESOURCE
 	Forked          Status = C.CHIME_ERROR_FORKED
+	TimedOut        Status = C.CHIME_ERROR_TIMED_OUT // the timeout ended first; whatever else the call does is in effect
 )
+
+// tookEffect is whether the call changed something.
+func (s Status) tookEffect() bool { return s >= 0 && s&Ignored == 0 }
 
 // String is the status's name in C, such as CHIME_IGNORED.
 func (s Status) String() string { return C.GoString(C.chime_status_name(C.chime_status(s))) }
@@ -74,7 +78,7 @@ func (s Status) Error() string { return s.String() }
 // Message is a sentence on what the status means.
 func (s Status) Message() string { return C.GoString(C.chime_status_message(C.chime_status(s))) }
 
-// Error is a call that failed and changed nothing.
+// Error is a call that failed and changed nothing, unless its Status says otherwise.
 type Error struct {
 	Status Status
 	Detail string // a sentence on what was wrong with this call; where Chime has none, on what the status means
@@ -84,6 +88,9 @@ func (e *Error) Error() string { return e.Status.String() + ": " + e.Detail }
 
 // Unwrap is the status, for errors.Is.
 func (e *Error) Unwrap() error { return e.Status }
+
+// Timeout is whether the call's timeout ended first, as in net.Error.
+func (e *Error) Timeout() bool { return e.Status == TimedOut }
 
 // checked makes a call, and an Error of its failure. The sentence is kept for the thread, which a goroutine may leave
 // between two calls.

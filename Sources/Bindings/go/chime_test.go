@@ -56,7 +56,7 @@ func TestARepeatingTimerHasItsGridAndCountsWhatItMissed(t *testing.T) {
 	expect(t, "the queue's next", must(queue.NextDeadline()), 60)
 	info := must(timer.Info())
 	expect(t, "info", info, TimerInfo{State: RunningState, Generation: (*seen)[0].Generation, Sequence: 3, NextDeadline: 60,
-		Remaining: -1, Interval: 10, Missed: 2})
+		Remaining: 5, Interval: 10, Missed: 2})
 	stats := must(queue.Stats())
 	expect(t, "stats", [3]uint64{stats.Timers, stats.Ticks, stats.Missed}, [3]uint64{1, 3, 2})
 }
@@ -266,11 +266,24 @@ func TestFunctionsRunOnTheQueueAndNeverEarly(t *testing.T) {
 	ran := 0
 	expect(t, "sync", must(queue.Sync(Forever, func() { ran++ })), OK)
 	inside, end := make(chan bool), make(chan bool)
-	must(0, queue.Async(func() { inside <- true; <-end }))
+	busy := must(queue.After(0, func(*Tick) { inside <- true; <-end }))
 	<-inside
-	expect(t, "sync", must(queue.Sync(time.Millisecond, func() { ran++ })), TimedOut)
+	timesOut(t, "sync", func(timeout time.Duration) (Status, error) { return queue.Sync(timeout, func() { ran++ }) })
+	timesOut(t, "cancel and wait", busy.CancelAndWait)
+	timesOut(t, "release and wait", busy.ReleaseAndWait)
+	timesOut(t, "shutdown", queue.Shutdown)
 	expect(t, "ran", ran, 1)
 	end <- true
+}
+
+func timesOut(t *testing.T, what string, wait func(time.Duration) (Status, error)) {
+	t.Helper()
+	status, err := wait(time.Millisecond)
+	expect(t, what, status, TimedOut)
+	var timeout interface{ Timeout() bool }
+	if !errors.Is(err, TimedOut) || !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Fatal(what, err)
+	}
 }
 
 func TestAHostDrivenQueueRunsUntilItsTimersHaveFinishedOrItIsStopped(t *testing.T) {
@@ -289,6 +302,58 @@ func TestAHostDrivenQueueRunsUntilItsTimersHaveFinishedOrItIsStopped(t *testing.
 	expect(t, "run", must(queue.Run()), OK) // no stop is left over
 	if must(queue.FD()) < 0 || must(Now(Monotonic)) <= 0 {
 		t.Fatal("no descriptor, or no time")
+	}
+}
+
+// On every kind of queue, in the function itself: an earlier call runs then, and the timer has been set again or not.
+func TestStopAndResetSayWhetherTheyTookBackATickThoughTheFunctionRuns(t *testing.T) {
+	for _, kind := range []Kind{Serial, Concurrent, Host, Precise, Virtual} {
+		queue := must(NewQueue(kind, QueueOptions{}))
+		type answers struct {
+			stopped, reset bool
+			status         [2]Status
+		}
+		seen := make(chan answers, 1)
+		timer := must(queue.Create(TimerOptions{}, func(tick *Tick) {
+			timer := Borrow(tick.Timer)
+			var got answers
+			got.status[0] = must(timer.Cancel())
+			must(timer.RestartAfter(time.Hour))
+			got.reset = timer.Reset(2*time.Hour) && !Borrow(0).Reset(1)
+			got.stopped = timer.Stop() && !timer.Stop() && !timer.Reset(time.Hour) && timer.Stop()
+			got.status[1] = must(timer.Suspend())
+			seen <- got
+		}))
+		must(timer.RestartAfter(0))
+		switch kind {
+		case Host:
+			must(queue.Run())
+		case Virtual:
+			must(0, queue.Advance(0))
+		}
+		select {
+		case got := <-seen:
+			expect(t, "answers", got, answers{true, true, [2]Status{Ignored | Running, Ignored | Running}})
+		case <-time.After(watchdog):
+			t.Fatal("no tick for 30 s")
+		}
+		must(0, queue.Close())
+	}
+}
+
+// Near its deadline a timer is set again: its old tick comes, or Reset says that it took it back.
+func TestResetSaysTrueOrTheOldTickComes(t *testing.T) {
+	queue := must(NewQueue(Precise, QueueOptions{}))
+	defer queue.Close()
+	for round := 0; round < 5000; round++ {
+		var ticks int32
+		timer := must(queue.After(20*time.Microsecond, func(*Tick) { atomic.AddInt32(&ticks, 1) }))
+		for begin := time.Now(); time.Since(begin) < time.Duration(round%500)*100*time.Nanosecond; {
+		}
+		reset := timer.Reset(time.Hour)
+		must(timer.CancelAndWait(watchdog))
+		expect(t, "ticks", atomic.LoadInt32(&ticks) == 0, reset)
+		must(timer.Release())
 	}
 }
 

@@ -14,7 +14,7 @@ func Example() {
 		panic(err)
 	}
 	defer queue.Close()
-	expired := make(chan uint64)
+	expired := make(chan uint64, 1) // so that the function never waits for a reader
 	idle, err := queue.After(50*time.Millisecond, func(tick *chime.Tick) { expired <- tick.Sequence })
 	if err != nil {
 		panic(err)

@@ -149,7 +149,7 @@ func TestGoroutinesThatWaitInSyncShareThreads(t *testing.T) {
 	for len(queue.inner.waiting) < syncThreads {
 		time.Sleep(time.Millisecond)
 	}
-	expect(t, "no place", must(queue.Sync(time.Millisecond, func() {})), TimedOut)
+	timesOut(t, "no place", func(timeout time.Duration) (Status, error) { return queue.Sync(timeout, func() {}) })
 	end <- true
 	for number := 0; number < count; number++ {
 		select {

@@ -169,8 +169,8 @@ func (q *Queue) Async(function func(), gone ...func()) error {
 		func(id C.chime_queue_t, context C.uintptr_t) C.chime_status { return C.chime_go_async(id, context) })
 }
 
-// Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut:
-// it could not start in time, and will not run. Its panic comes out of Sync. Of the goroutines that wait for one queue, 32 wait
+// Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut, which
+// is an error: it could not start in time, and will not run. Its panic comes out of Sync. Of the goroutines that wait for one queue, 32 wait
 // in C, where each holds a thread; the others wait in Go.
 func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	if function == nil {
@@ -178,7 +178,7 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	}
 	left, ok := q.enterSync(timeout)
 	if !ok {
-		return TimedOut, nil
+		return TimedOut, &Error{TimedOut, "the function will not run: it had no turn on the queue before the timeout ended"}
 	}
 	defer left.leave()
 	timeout = left.timeout
@@ -347,7 +347,8 @@ func (q *Queue) Close() error {
 
 var _ io.Closer = (*Queue)(nil)
 
-// Shutdown is Close, with a timeout. Ignored: the queue has ended already.
+// Shutdown is Close, with a timeout. Ignored: the queue has ended already. TimedOut, which is an error: it is closed, and a
+// function of it runs.
 func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
 	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
 		return C.chime_go_shutdown(id, C.int64_t(timeout))

@@ -115,7 +115,7 @@ func (t *Timer) change(starts bool, call func(id C.chime_timer_t) C.chime_status
 		r.call = *t.function
 	}
 	status, err := t.call(call)
-	if status == OK || status == Running {
+	if status.tookEffect() {
 		r.fired = false // the call has dropped it
 	}
 	return status, err
@@ -124,7 +124,7 @@ func (t *Timer) change(starts bool, call func(id C.chime_timer_t) C.chime_status
 // start makes a call that starts the timer.
 func (t *Timer) start(call func(id C.chime_timer_t) C.chime_status) (Status, error) {
 	status, err := t.change(true, call)
-	if status != OK && status != Running {
+	if !status.tookEffect() {
 		t.settle()
 	}
 	return status, err
@@ -146,7 +146,7 @@ func (t *Timer) fire() (Status, error) {
 		r.call = *t.function
 	}
 	status, err := t.call(call)
-	if status == OK || status == Running {
+	if status.tookEffect() {
 		r.fired = true
 	} else {
 		r.call = before

@@ -140,8 +140,8 @@ func (t *Timer) Resume() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_resume(id) })
 }
 
-// Postpone moves the next tick to now + delay, if that is later. Running: an earlier call of the handler has
-// not returned. Ignored: the tick has started already.
+// Postpone moves the next tick to now + delay, if that is later. Running: a call of the function has not returned. Ignored:
+// the timer is not waiting for a tick, as when that of a one-shot has started.
 func (t *Timer) Postpone(delay time.Duration) (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_postpone(id, C.int64_t(delay)) })
 }
@@ -157,29 +157,36 @@ func (t *Timer) Fire() (Status, error) {
 }
 
 // Cancel stops the timer. It may be activated again. Running: a function that had started has not returned, whatever the
-// timer's state. Ignored: there was nothing to stop, and nothing runs.
+// timer's state. Ignored: there was nothing to stop, because the last tick has started already.
 func (t *Timer) Cancel() (Status, error) {
 	defer t.settle()
 	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
-// Stop is Cancel for those who come from time.Timer: whether the call has stopped the timer. False, too, while its function
-// runs.
+// Stop is Cancel for those who come from time.Timer: whether the call has stopped the timer, so that a tick will not come,
+// whether or not an earlier call of the function still runs.
 func (t *Timer) Stop() bool {
-	status, err := t.Cancel()
-	return status == OK && err == nil
+	status, _ := t.Cancel()
+	return status.tookEffect()
 }
 
-// Reset is RestartAfter for those who come from time.Timer: whether the timer was running or suspended just before. A tick that
-// was due may have started between the two.
+// Reset is RestartAfter for those who come from time.Timer: whether it has taken back a tick, as Stop.
 func (t *Timer) Reset(delay time.Duration) bool {
-	state := t.State()
-	_, err := t.RestartAfter(delay)
-	return err == nil && (state == RunningState || state == SuspendedState)
+	// Suspending says in one step whether a tick was still to come. After a restart that would not be known.
+	suspended, _ := t.Suspend()
+	took := suspended.tookEffect()
+	was := took || t.State() == SuspendedState
+	if _, err := t.RestartAfter(delay); err != nil {
+		if took {
+			t.Resume()
+		}
+		return false
+	}
+	return was
 }
 
 // CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
-// cancelled again.
+// cancelled again. TimedOut, which is an error: it is cancelled, and its function runs.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
 	defer t.settle()
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
@@ -194,7 +201,8 @@ func (t *Timer) Release() (Status, error) {
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer { return C.chime_go_release(id) })
 }
 
-// ReleaseAndWait releases, then waits until the function has returned.
+// ReleaseAndWait releases, then waits until the function has returned. TimedOut, which is an error: it is released, and its
+// function runs.
 func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
 	if t == nil {
 		return InvalidHandle, errNoTimer

@@ -135,7 +135,7 @@ type TimerInfo struct {
 	Generation   uint64
 	Sequence     uint64        // ticks delivered in this activation
 	NextDeadline time.Duration // on the queue's clock; Forever: it is not running
-	Remaining    time.Duration // suspended with ResumeRemaining: the time kept; otherwise -1
+	Remaining    time.Duration // as Timer.Remaining
 	Interval     time.Duration
 	Leeway       time.Duration
 	Limit        uint64
