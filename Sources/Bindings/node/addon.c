@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-enum { RUNS = 16, COMES = 32 }; /* the timer is running; it has a deadline */
+enum { RUNS = 0x100, COMES = 0x200 }; /* bits that no status has: the timer is running; it has a deadline */
 
 /** What an environment has: a main thread's, a worker's. */
 typedef struct instance {
@@ -471,7 +471,7 @@ CHANGES(CHANGE)
 static napi_value timerState(napi_env env, napi_value *values) {
   chime_state state = 0;
   const chime_status status = chime_timer_state(TIMER, &state);
-  return number(env, CHIME_FAILED(status) ? status : state);
+  return number(env, CHIME_FAILED(status) ? status : (int64_t)state);
 }
 
 static napi_value timerGeneration(napi_env env, napi_value *values) {
@@ -557,6 +557,13 @@ static napi_value traceToFile(napi_env env, napi_value *values) {
   F(statusText) F(version) F(memoryUsed) F(traceToFile)
 /* clang-format on */
 
+/* What index.js needs of chime.h. */
+/* clang-format off */
+#define NUMBERS(N) \
+  N(IGNORED) N(RUNNING) N(ERROR_INVALID_ARGUMENT) N(ERROR_WOULD_DEADLOCK) N(ERROR_SHUT_DOWN) N(QUEUE_HOST) N(QUEUE_VIRTUAL) \
+  N(QUEUE_FLAG_BOUND) N(QUEUE_FLAG_HONOUR_LEEWAY) N(SCHEDULE_DEADLINE)
+/* clang-format on */
+
 typedef struct function {
   const char *name;
   napi_value (*call)(napi_env env, napi_value *values);
@@ -587,6 +594,16 @@ NAPI_MODULE_INIT() {
     napi_value value = NULL;
     napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, called, &functions[i], &value);
     napi_set_named_property(env, exports, functions[i].name, value);
+  }
+  {
+    napi_value numbers = NULL;
+    napi_create_object(env, &numbers);
+#define OF_CHIME(name) member(env, numbers, #name, number(env, CHIME_##name));
+    NUMBERS(OF_CHIME)
+#undef OF_CHIME
+    member(env, numbers, "RUNS", number(env, RUNS));
+    member(env, numbers, "COMES", number(env, COMES));
+    member(env, exports, "numbers", numbers);
   }
   return exports;
 }

@@ -5,8 +5,8 @@
  * Infinity is for ever. They are exact to the nanosecond.
  *
  * Failures throw a ChimeError, whose `code` is the name of chime.h's status. What is no failure is an outcome: 'ignored' means
- * that the call made no sense in the timer's state and changed nothing, 'running' that it took effect inside the timer's own
- * handler.
+ * that the call made no sense in the timer's state and changed nothing, inside its handler or not; 'running' that it took
+ * effect inside the timer's own handler.
  *
  * A handler that throws loses no other tick. What it throws on a Queue is an uncaught exception, as in setTimeout; on a
  * VirtualQueue it comes out of `advance`. Handlers see the AsyncLocalStorage of the call that made their timer. A handler that
@@ -159,8 +159,8 @@ export class Timer {
   restartAt(deadline: Deadline): Outcome;
   /** Gives it another schedule, and leaves its state. */
   reschedule(schedule?: Schedule): Outcome;
-  /** Moves the next deadline, if that is later: the call for idle timeouts. 'running': an earlier call of the
-      handler has not returned. 'ignored': "the timeout won", or it does not run. */
+  /** Moves the next deadline, if that is later: the call for idle timeouts. 'running': inside its
+      handler. 'ignored': "the timeout won", or it does not run. */
   postpone(delay: Duration): Outcome;
   postponeTo(deadline: Deadline): Outcome;
   suspend(): Outcome;

@@ -27,13 +27,17 @@ const State = named('idle', 'running', 'suspended', 'finished', 'cancelled');
 const TickKind = named('due', 'fired');
 const MissedPolicy = named('coalesce', 'delay');
 const ResumePolicy = named('coalesce', 'remaining');
-const [clocks, outcomes, states, kinds, missedPolicies, resumePolicies] =
-  [Clock, Outcome, State, TickKind, MissedPolicy, ResumePolicy].map(Object.values);
+const [clocks, states, kinds, missedPolicies, resumePolicies] =
+  [Clock, State, TickKind, MissedPolicy, ResumePolicy].map(Object.values);
 
-const HOST = 2, VIRTUAL = 4, BOUND = 2, HONOUR_LEEWAY = 1, DEADLINE = 1; // chime.h
-const RUNS = 16, COMES = 32, STATUS = 15; // addon.c
+const {
+  IGNORED, RUNNING, ERROR_INVALID_ARGUMENT, ERROR_WOULD_DEADLOCK, ERROR_SHUT_DOWN, QUEUE_HOST, QUEUE_VIRTUAL, QUEUE_FLAG_BOUND,
+  QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, RUNS, COMES,
+} = native.numbers; // those of chime.h and addon.c
 const FOREVER = 2n ** 63n - 1n;
-const INVALID_ARGUMENT = -1, WOULD_DEADLOCK = -5, SHUT_DOWN = -9;
+
+/** Of a status that is no failure. Where both are so, that nothing was changed counts: who calls knows in which handler it is. */
+const outcomeOf = (status) => ((status & IGNORED) !== 0 ? Outcome.IGNORED : (status & RUNNING) !== 0 ? Outcome.RUNNING : Outcome.OK);
 
 class ChimeError extends Error {
   constructor(status, text = native.statusText(status)) {
@@ -46,7 +50,7 @@ class ChimeError extends Error {
 }
 
 const refuse = (text) => {
-  throw new ChimeError(INVALID_ARGUMENT, text);
+  throw new ChimeError(ERROR_INVALID_ARGUMENT, text);
 };
 const shown = (value) => (typeof value === 'string' ? `'${value}'` : inspect(value, { depth: 0, breakLength: Infinity }));
 
@@ -139,7 +143,7 @@ function scheduleIn(schedule, clock) {
   const s = members(schedule, 'schedule', scheduleMembers);
   if (s.at !== undefined && s.first !== undefined) refuse('schedule.first and schedule.at exclude each other');
   const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', clock);
-  return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : DEADLINE];
+  return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
 }
 
 function checkFunction(value, name) {
@@ -216,7 +220,7 @@ class Timer {
 
   /** The outcome of a call; `drops`: it takes back an extra tick. */
   #done(answer, drops) {
-    const outcome = outcomes[got(answer) & STATUS];
+    const outcome = outcomeOf(got(answer));
     if (outcome === Outcome.IGNORED) return outcome;
     if (drops) this.#hasFired = false;
     this.#settle(answer);
@@ -266,7 +270,7 @@ class Timer {
   }
   fire() {
     const answer = got(native.timerFire(this.#id));
-    if (outcomes[answer & STATUS] === Outcome.OK) this.#hasFired = true;
+    if (outcomeOf(answer) === Outcome.OK) this.#hasFired = true;
     return this.#done(answer, false);
   }
   cancel() {
@@ -281,7 +285,7 @@ class Timer {
     this.#hasFired = false;
     collected.unregister(this);
     letGo(this.#queue, id);
-    return outcomes[got(answer) & STATUS];
+    return outcomeOf(got(answer));
   }
 
   ref() {
@@ -347,7 +351,7 @@ class BaseQueue {
       const timer = this.#held.get(id);
       if (timer !== undefined) deliver(timer, ...rest);
     };
-    this.#isWatched = kind === HOST;
+    this.#isWatched = kind === QUEUE_HOST;
     this.#clock = clock;
     this.#native = got(native.queueCreate(kind, options.label, flags, Math.max(0, clocks.indexOf(clock)), options.timerLimit,
       start, seed, this.#deliver));
@@ -440,7 +444,7 @@ class BaseQueue {
         settle(value);
       };
       const onAbort = () => finish(reject, signal.reason);
-      const onEnd = () => finish(reject, new ChimeError(SHUT_DOWN, 'the queue was closed'));
+      const onEnd = () => finish(reject, new ChimeError(ERROR_SHUT_DOWN, 'the queue was closed'));
       timer = begin((value) => finish(resolve, value));
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waits.add(onEnd);
@@ -516,7 +520,7 @@ class BaseQueue {
     this.#functions.clear();
     busy.delete(this);
     for (const end of [...this.#waits]) end();
-    return status === WOULD_DEADLOCK ? Outcome.RUNNING : outcomes[got(status)]; // inside its own callback
+    return status === ERROR_WOULD_DEADLOCK ? Outcome.RUNNING : outcomeOf(got(status)); // inside its own callback
   }
 
   /** What handlers throw goes to `thrown`. */
@@ -562,7 +566,7 @@ const queueOptions = { label: [checks.label, undefined], timerLimit: [checks.cou
 class Queue extends BaseQueue {
   constructor(options) {
     const checked = members(options, 'options', { ...queueOptions, clock: [checks.one(clocks), 0] });
-    super(key, HOST, checked, { flags: BOUND, clock: clocks[checked.clock], start: 0, seed: 0n });
+    super(key, QUEUE_HOST, checked, { flags: QUEUE_FLAG_BOUND, clock: clocks[checked.clock], start: 0, seed: 0n });
   }
   ref() {
     return refer(this, true);
@@ -580,8 +584,8 @@ class VirtualQueue extends BaseQueue {
     const checked = members(options, 'options', {
       ...queueOptions, start: [nanoseconds, 0], seed: [checks.seed, 0n], honourLeeway: [checks.boolean, false],
     });
-    super(key, VIRTUAL, checked, {
-      flags: checked.honourLeeway ? HONOUR_LEEWAY : 0, clock: 'virtual', start: checked.start, seed: checked.seed,
+    super(key, QUEUE_VIRTUAL, checked, {
+      flags: checked.honourLeeway ? QUEUE_FLAG_HONOUR_LEEWAY : 0, clock: 'virtual', start: checked.start, seed: checked.seed,
     });
   }
   advance(duration) {
@@ -627,5 +631,5 @@ exports.version = [16, 8, 0].map((shift) => (native.version() >> shift) & 255).j
 exports.memoryUsed = () => native.memoryUsed();
 exports.traceToFile = (path) => {
   if (path !== undefined && (typeof path !== 'string' || path.includes('\0'))) refuse(`path must be a string without NUL, and is ${shown(path)}`);
-  return outcomes[got(native.traceToFile(path))];
+  return outcomeOf(got(native.traceToFile(path)));
 };

@@ -91,6 +91,15 @@ test('a handler may do anything to its own timer, and to its queue', () => {
   assert.equal(again.release(), 'ignored');
 });
 
+test('an outcome says whether something was changed, inside the handler and outside', () => {
+  const queue = new VirtualQueue(), seen = [];
+  const calls = ({ timer }) => seen.push(timer.postpone(1), timer.suspend(), timer.cancel(), timer.restartAfter(9), timer.cancel(), timer.cancel());
+  const last = queue.after(1, calls);
+  queue.advance(1);
+  assert.deepEqual(seen, ['ignored', 'ignored', 'ignored', 'running', 'running', 'ignored']);
+  assert.deepEqual([last.cancel(), last.restartAfter(9), last.cancel(), last.state], ['ignored', 'ok', 'ok', 'cancelled']);
+});
+
 test('handlers that throw lose no tick, and advance throws what they have thrown', () => {
   const queue = new VirtualQueue();
   let ticks = 0;

@@ -3,29 +3,57 @@
 use crate::sys;
 use std::ffi::CStr;
 use std::fmt;
+use std::ops::BitOr;
 use std::os::raw::c_char;
 use std::ptr::null_mut;
 
-/// What became of a call that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It took effect.
-    Ok = 0,
-    /// It means nothing in this state, and changed nothing.
-    Ignored = 1,
-    /// It took effect; a handler that had started has not returned yet.
-    Running = 2,
-    /// It ended because a stop was requested.
-    Stopped = 3,
-    /// The timeout ended first; whatever else the call does is in effect.
-    TimedOut = 4,
+/// What became of a call that did not fail: a set, since nothing may have been changed while a closure runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Outcome(sys::Status);
+
+impl Outcome {
+    /// It took effect, and no closure runs.
+    pub const OK: Outcome = Outcome(sys::OK);
+    /// `is_ignored` alone.
+    pub const IGNORED: Outcome = Outcome(sys::IGNORED);
+    /// `is_running` alone.
+    pub const RUNNING: Outcome = Outcome(sys::RUNNING);
+    /// `is_stopped` alone.
+    pub const STOPPED: Outcome = Outcome(sys::STOPPED);
+
+    /// The call means nothing in this state, and changed nothing: there was no tick to take back.
+    pub fn is_ignored(self) -> bool {
+        self.0 & sys::IGNORED != 0
+    }
+
+    /// A closure that had started has not returned yet: what it uses is still in use.
+    pub fn is_running(self) -> bool {
+        self.0 & sys::RUNNING != 0
+    }
+
+    /// Of `run`: a stop was requested.
+    pub fn is_stopped(self) -> bool {
+        self.0 & sys::STOPPED != 0
+    }
+}
+
+/// Both: `Outcome::IGNORED | Outcome::RUNNING`.
+impl BitOr for Outcome {
+    type Output = Outcome;
+    fn bitor(self, other: Outcome) -> Outcome {
+        Outcome(self.0 | other.0)
+    }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(name(*self as i32))
+        out.write_str(name(self.0))
+    }
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
     }
 }
 
@@ -59,11 +87,14 @@ pub enum ErrorKind {
     Resource,
     /// This is a forked child.
     Forked,
+    /// A closure had not returned when the timeout ended. What else the call does is in effect: the timer is cancelled or
+    /// released, the queue is released, the closure of `sync` will not run.
+    TimedOut,
     /// One that this crate does not know.
     Other,
 }
 
-/// A call that failed and changed nothing.
+/// A call that failed and changed nothing, unless its kind says otherwise.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     status: sys::Status,
@@ -79,19 +110,20 @@ impl Error {
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self.status {
-            -1 => ErrorKind::InvalidArgument,
-            -2 => ErrorKind::InvalidHandle,
-            -3 => ErrorKind::Limit,
-            -4 => ErrorKind::NoMemory,
-            -5 => ErrorKind::WouldDeadlock,
-            -6 => ErrorKind::Busy,
-            -7 => ErrorKind::WrongThread,
-            -8 => ErrorKind::TargetGone,
-            -9 => ErrorKind::ShutDown,
-            -10 => ErrorKind::Unsupported,
-            -11 => ErrorKind::Permission,
-            -12 => ErrorKind::Resource,
-            -13 => ErrorKind::Forked,
+            sys::ERROR_INVALID_ARGUMENT => ErrorKind::InvalidArgument,
+            sys::ERROR_INVALID_HANDLE => ErrorKind::InvalidHandle,
+            sys::ERROR_LIMIT => ErrorKind::Limit,
+            sys::ERROR_NO_MEMORY => ErrorKind::NoMemory,
+            sys::ERROR_WOULD_DEADLOCK => ErrorKind::WouldDeadlock,
+            sys::ERROR_BUSY => ErrorKind::Busy,
+            sys::ERROR_WRONG_THREAD => ErrorKind::WrongThread,
+            sys::ERROR_TARGET_GONE => ErrorKind::TargetGone,
+            sys::ERROR_SHUT_DOWN => ErrorKind::ShutDown,
+            sys::ERROR_UNSUPPORTED => ErrorKind::Unsupported,
+            sys::ERROR_PERMISSION => ErrorKind::Permission,
+            sys::ERROR_RESOURCE => ErrorKind::Resource,
+            sys::ERROR_FORKED => ErrorKind::Forked,
+            sys::ERROR_TIMED_OUT => ErrorKind::TimedOut,
             _ => ErrorKind::Other,
         }
     }
@@ -129,24 +161,18 @@ pub(crate) fn name(status: sys::Status) -> &'static str {
 
 /// A status as the crate's users have it. The sentence is the calling thread's: this comes right after the call.
 pub(crate) fn checked(status: sys::Status) -> Result<Outcome, Error> {
-    match status {
-        0 => Ok(Outcome::Ok),
-        1 => Ok(Outcome::Ignored),
-        2 => Ok(Outcome::Running),
-        3 => Ok(Outcome::Stopped),
-        4 => Ok(Outcome::TimedOut),
-        _ => {
-            // SAFETY: valid until this thread asks again.
-            let told = unsafe { CStr::from_ptr(sys::chime_last_error_detail()) };
-            let sentence = if told.to_bytes().is_empty() {
-                // SAFETY: the string is static.
-                unsafe { CStr::from_ptr(sys::chime_status_message(status)) }
-            } else {
-                told
-            };
-            Err(Error { status, detail: sentence.to_string_lossy().into_owned() })
-        }
+    if status >= 0 {
+        return Ok(Outcome(status));
     }
+    // SAFETY: valid until this thread asks again.
+    let told = unsafe { CStr::from_ptr(sys::chime_last_error_detail()) };
+    let sentence = if told.to_bytes().is_empty() {
+        // SAFETY: the string is static.
+        unsafe { CStr::from_ptr(sys::chime_status_message(status)) }
+    } else {
+        told
+    };
+    Err(Error { status, detail: sentence.to_string_lossy().into_owned() })
 }
 
 /// What the call writes through its last parameter.
@@ -156,11 +182,11 @@ pub(crate) fn filled<T: Default>(call: impl FnOnce(*mut T) -> sys::Status) -> Re
 }
 
 /// Has a C function write its text.
-pub(crate) fn text(write: impl Fn(*mut c_char, u64, *mut u64) -> sys::Status) -> Result<String, Error> {
+pub(crate) fn text(write: impl Fn(*mut c_char, usize, *mut usize) -> sys::Status) -> Result<String, Error> {
     let mut length = 0;
     checked(write(null_mut(), 0, &mut length))?;
-    let mut bytes = vec![0u8; length as usize + 1];
-    checked(write(bytes.as_mut_ptr().cast(), bytes.len() as u64, null_mut()))?;
+    let mut bytes = vec![0u8; length + 1];
+    checked(write(bytes.as_mut_ptr().cast(), bytes.len(), null_mut()))?;
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(0); // it may be shorter by now
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }

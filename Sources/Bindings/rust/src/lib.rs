@@ -18,8 +18,8 @@
 //! one call of a timer at a time. A panic in a closure that runs inside a call of the
 //! caller's own (`advance`, `process`, `run`, `sync`) comes out of that call; on a thread of Chime's it ends the process.
 //!
-//! Calls answer an [`Outcome`], or an [`Error`] with Chime's sentence on what was wrong. `Outcome::Ignored` and
-//! `Outcome::Running` are no errors.
+//! Calls answer an [`Outcome`], or an [`Error`] with Chime's sentence on what was wrong. That a call was
+//! ignored, that a closure runs, or both, is an outcome and no error.
 //!
 //! On a virtual queue time moves only when `advance` is called, so tests take no time:
 //!
@@ -71,13 +71,13 @@ pub fn version() -> (u32, u32, u32) {
 /// The time on a clock of the system, in nanoseconds since its zero.
 pub fn now_ns(clock: Clock) -> Result<i64, Error> {
     // SAFETY: `filled` passes a valid pointer.
-    filled(|now| unsafe { sys::chime_now(clock as i32, now) })
+    filled(|now| unsafe { sys::chime_now(clock as u32, now) })
 }
 
 /// Puts the calling thread to sleep until a point on a clock of the system.
 pub fn sleep_until(clock: Clock, deadline_ns: i64) -> Result<(), Error> {
     // SAFETY: no pointers.
-    checked(unsafe { sys::chime_sleep_until(clock as i32, deadline_ns) }).map(drop)
+    checked(unsafe { sys::chime_sleep_until(clock as u32, deadline_ns) }).map(drop)
 }
 
 /// How many bytes libchime holds.

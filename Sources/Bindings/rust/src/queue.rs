@@ -60,19 +60,19 @@ impl Queue {
         let label = until_zero(&options.label);
         let flag = |is: bool, flag| if is { flag } else { 0 };
         let in_c = sys::QueueOptions {
-            flags: flag(options.honour_leeway, sys::QUEUE_HONOUR_LEEWAY)
-                | flag(options.bound, sys::QUEUE_BOUND)
-                | flag(options.records, sys::QUEUE_RECORDS),
+            flags: flag(options.honour_leeway, sys::QUEUE_FLAG_HONOUR_LEEWAY)
+                | flag(options.bound, sys::QUEUE_FLAG_BOUND)
+                | flag(options.records, sys::QUEUE_FLAG_RECORDS),
             label: label.as_ptr(),
-            clock: options.clock as i32,
+            clock: options.clock as u32,
             timer_limit: options.timer_limit,
             start_ns: options.start_ns,
             realtime_priority: options.realtime_priority,
-            qos: options.class as i32,
+            qos: options.class as u32,
             seed: options.seed,
             ..Default::default()
         };
-        filled(|id| unsafe { sys::chime_queue_create(kind as i32, &in_c, id) }).map(Queue)
+        filled(|id| unsafe { sys::chime_queue_create(kind as u32, &in_c, id) }).map(Queue)
     }
 
     /// For the functions in `sys`.
@@ -174,12 +174,12 @@ impl Queue {
     }
 
     /// Runs the closure in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a mutex.
-    /// `None`: it could not start in time, and will not run. A panic in it is the caller's, wherever it ran.
+    /// `ErrorKind::TimedOut`: it could not start in time, and will not run. A panic in it is the caller's, wherever it ran.
     ///
     /// A concurrent queue refuses it, because its handlers overlap: lock a `Mutex`, in the closures, too. So does a queue that
     /// you drive (virtual, host-driven) outside its closures: nothing of it runs unless you call `advance` or `process`, so
     /// call the function there; from another thread, `run_soon`.
-    pub fn sync<R: Send>(&self, timeout: Duration, function: impl FnOnce() -> R + Send) -> Result<Option<R>, Error> {
+    pub fn sync<R: Send>(&self, timeout: Duration, function: impl FnOnce() -> R + Send) -> Result<R, Error> {
         struct Sync<R, F> {
             function: Option<F>,
             result: Option<std::thread::Result<R>>,
@@ -199,7 +199,11 @@ impl Queue {
         let context: *mut Sync<R, _> = &mut sync;
         let status = carrying(|| unsafe { sys::chime_queue_sync(self.0, Some(call), context.cast(), nanoseconds(timeout)) });
         checked(status)?;
-        Ok(sync.result.map(|result| result.unwrap_or_else(|payload| resume_unwind(payload))))
+        match sync.result {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(payload)) => resume_unwind(payload),
+            None => unreachable!("chime_queue_sync is CHIME_OK once the function has run"),
+        }
     }
 
     /// The time on the queue's clock.
@@ -254,7 +258,7 @@ impl Queue {
 
     /// Drives a host-driven queue on this thread, until `stop`.
     pub fn run_until_stopped(&self) -> Result<Outcome, Error> {
-        checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::RUN_UNTIL_STOPPED) }))
+        checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::QUEUE_RUN_UNTIL_STOPPED) }))
     }
 
     /// Makes `run` return.
@@ -279,7 +283,8 @@ impl Queue {
     }
 
     /// What dropping does, with its outcome: releases the queue and its timers, and waits until no closure of theirs runs or
-    /// will run. Inside one of them it does not wait, and says so by `sys::ERROR_WOULD_DEADLOCK`.
+    /// will run. Inside one of them it does not wait, and says so by `ErrorKind::WouldDeadlock`. `ErrorKind::TimedOut`: the
+    /// queue is released, and a closure runs.
     pub fn shutdown(self, timeout: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_queue_shutdown(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
     }

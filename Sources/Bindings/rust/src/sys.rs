@@ -21,40 +21,78 @@ pub type Waitable = isize;
 pub type Handler = unsafe extern "C" fn(*const Tick, *mut c_void);
 pub type Function = unsafe extern "C" fn(*mut c_void); // finalizers too
 
-pub const OK: Status = 0;
-pub const IGNORED: Status = 1;
-pub const RUNNING: Status = 2;
-pub const STOPPED: Status = 3;
-pub const TIMED_OUT: Status = 4;
-pub const ERROR_INVALID_ARGUMENT: Status = -1;
-pub const ERROR_INVALID_HANDLE: Status = -2;
-pub const ERROR_LIMIT: Status = -3;
-pub const ERROR_NO_MEMORY: Status = -4;
-pub const ERROR_WOULD_DEADLOCK: Status = -5;
-pub const ERROR_BUSY: Status = -6;
-pub const ERROR_WRONG_THREAD: Status = -7;
-pub const ERROR_TARGET_GONE: Status = -8;
-pub const ERROR_SHUT_DOWN: Status = -9;
-pub const ERROR_UNSUPPORTED: Status = -10;
-pub const ERROR_PERMISSION: Status = -11;
-pub const ERROR_RESOURCE: Status = -12;
-pub const ERROR_FORKED: Status = -13;
-pub const FOREVER: i64 = i64::MAX;
-pub const QUEUE_SERIAL: i32 = 0;
-pub const QUEUE_CONCURRENT: i32 = 1;
-pub const QUEUE_HOST: i32 = 2;
-pub const QUEUE_PRECISE: i32 = 3;
-pub const QUEUE_VIRTUAL: i32 = 4;
-pub const QUEUE_HONOUR_LEEWAY: u32 = 1;
-pub const QUEUE_BOUND: u32 = 2;
-pub const QUEUE_RECORDS: u32 = 4;
-pub const RUN_UNTIL_STOPPED: u32 = 1;
-pub const TIMER_BACKGROUND: u32 = 16;
-pub const MISSED_DELAY: i32 = 1;
-pub const SCHEDULE_DEADLINE: u32 = 1;
-pub const RESUME_REMAINING: i32 = 1;
-pub const RECORD_ALL: u32 = 2 | 4 | 8; // CHIME_TIMER_RECORD_ARMED, _CANCELLED, _FINALIZE
-pub const KINDS: [&str; 6] = ["DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"];
+/// Declares constants, and `numbers`, which lists them under these names.
+macro_rules! constants {
+    ($($name:ident: $type:ty = $number:expr;)*) => {
+        $(pub const $name: $type = $number;)*
+
+        /// These constants, under their names in C without `CHIME_`: `ERROR_LIMIT -48`.
+        pub fn numbers() -> Vec<(&'static str, i64)> {
+            vec![$((stringify!($name), i64::from($name)),)*]
+        }
+    };
+}
+
+constants! {
+    OK: Status = 0;
+    IGNORED: Status = 1; // bits: test for one with `&`
+    RUNNING: Status = 2;
+    STOPPED: Status = 4;
+    TIMED_OUT: Status = 8;
+    ERROR_INVALID_ARGUMENT: Status = -16;
+    ERROR_INVALID_HANDLE: Status = -32;
+    ERROR_LIMIT: Status = -48;
+    ERROR_NO_MEMORY: Status = -64;
+    ERROR_WOULD_DEADLOCK: Status = -80;
+    ERROR_BUSY: Status = -96;
+    ERROR_WRONG_THREAD: Status = -112;
+    ERROR_TARGET_GONE: Status = -128;
+    ERROR_SHUT_DOWN: Status = -144;
+    ERROR_UNSUPPORTED: Status = -160;
+    ERROR_PERMISSION: Status = -176;
+    ERROR_RESOURCE: Status = -192;
+    ERROR_FORKED: Status = -208;
+    ERROR_TIMED_OUT: Status = -224;
+    FOREVER: i64 = i64::MAX;
+    CLOCK_MONOTONIC: u32 = 0;
+    CLOCK_BOOTTIME: u32 = 1;
+    CLOCK_WALL: u32 = 2;
+    TICK_DUE: u32 = 0;
+    TICK_FIRED: u32 = 1;
+    TICK_ARMED: u32 = 2;
+    TICK_CANCELLED: u32 = 3;
+    TICK_FINALIZE: u32 = 4;
+    TICK_FUNCTION: u32 = 5;
+    QUEUE_SERIAL: u32 = 0;
+    QUEUE_CONCURRENT: u32 = 1;
+    QUEUE_HOST: u32 = 2;
+    QUEUE_PRECISE: u32 = 3;
+    QUEUE_VIRTUAL: u32 = 4;
+    QOS_DEFAULT: u32 = 0;
+    QOS_BACKGROUND: u32 = 1;
+    QOS_UTILITY: u32 = 2;
+    QOS_USER_INITIATED: u32 = 3;
+    QOS_USER_INTERACTIVE: u32 = 4;
+    QUEUE_FLAG_HONOUR_LEEWAY: u32 = 0x100;
+    QUEUE_FLAG_BOUND: u32 = 0x200;
+    QUEUE_FLAG_RECORDS: u32 = 0x400;
+    QUEUE_RUN_UNTIL_STOPPED: u32 = 0x1000;
+    QUEUE_RUN_NO_WAIT: u32 = 0x2000;
+    SCHEDULE_DEADLINE: u32 = 0x10000;
+    MISSED_COALESCE: u32 = 0;
+    MISSED_DELAY: u32 = 1;
+    RESUME_COALESCE: u32 = 0;
+    RESUME_REMAINING: u32 = 1;
+    TIMER_RECORD_ARMED: u32 = 0x200000;
+    TIMER_RECORD_CANCELLED: u32 = 0x400000;
+    TIMER_RECORD_FINALIZE: u32 = 0x800000;
+    TIMER_BACKGROUND: u32 = 0x1000000;
+    STATE_IDLE: u32 = 0;
+    STATE_RUNNING: u32 = 1;
+    STATE_SUSPENDED: u32 = 2;
+    STATE_FINISHED: u32 = 3;
+    STATE_CANCELLED: u32 = 4;
+}
 
 /// Declares structures as C does, and `layout`, which lists their sizes and offsets under the names of C.
 macro_rules! structures {
@@ -82,16 +120,16 @@ macro_rules! structures {
 structures! {
     "chime_tick" Tick {
         timer: TimerId, generation: u64, sequence: u64, missed: u64, scheduled_ns: i64, actual_ns: i64,
-        context: *mut c_void, target: *mut c_void, kind: i32, reserved: u32,
+        context: *mut c_void, target: *mut c_void, kind: u32, reserved: u32,
     }
     "chime_queue_options" QueueOptions {
-        size: u32, flags: u32, label: *const c_char, qos: i32, clock: i32, timer_limit: u64, start_ns: i64,
-        enter: Option<Function>, leave: Option<Function>, hook_context: *mut c_void,
+        size: u32, flags: u32, label: *const c_char, qos: u32, clock: u32, timer_limit: u64, start_ns: i64,
+        enter: Option<Function>, leave: Option<Function>, hook_context: *mut c_void, hook_finalizer: Option<Function>,
         realtime_priority: i32, reserved: u32, seed: u64,
     }
     "chime_schedule" Schedule {
-        size: u32, flags: u32, first_ns: i64, interval_ns: i64, leeway_ns: i64, tick_limit: u64, missed_policy: i32,
-        resume_policy: i32, jitter_ns: i64,
+        size: u32, flags: u32, first_ns: i64, interval_ns: i64, leeway_ns: i64, tick_limit: u64, missed_policy: u32,
+        resume_policy: u32, jitter_ns: i64,
     }
     "chime_timer_options" TimerOptions {
         size: u32, flags: u32, handler: Option<Handler>, registration_handler: Option<Handler>,
@@ -99,7 +137,7 @@ structures! {
         target: TargetId,
     }
     "chime_timer_info" TimerInfo {
-        size: u32, state: i32, queue: QueueId, generation: u64, sequence: u64, next_deadline_ns: i64, remaining_ns: i64,
+        size: u32, state: u32, queue: QueueId, generation: u64, sequence: u64, next_deadline_ns: i64, remaining_ns: i64,
         interval_ns: i64, leeway_ns: i64, tick_limit: u64, due_count: u64, busy: i32, has_schedule: i32, missed: u64,
         jitter_ns: i64,
     }
@@ -128,12 +166,12 @@ extern "C" {
     pub fn chime_status_name(status: Status) -> *const c_char;
     pub fn chime_status_message(status: Status) -> *const c_char;
     pub fn chime_last_error_detail() -> *const c_char;
-    pub fn chime_now(clock: i32, now_ns: *mut i64) -> Status;
-    pub fn chime_sleep_until(clock: i32, deadline_ns: i64) -> Status;
+    pub fn chime_now(clock: u32, now_ns: *mut i64) -> Status;
+    pub fn chime_sleep_until(clock: u32, deadline_ns: i64) -> Status;
     pub fn chime_memory_used() -> u64;
     pub fn chime_trace_to_file(path: *const c_char) -> Status;
     pub fn chime_reinitialize() -> Status;
-    pub fn chime_queue_create(kind: i32, options: *const QueueOptions, queue: *mut QueueId) -> Status;
+    pub fn chime_queue_create(kind: u32, options: *const QueueOptions, queue: *mut QueueId) -> Status;
     pub fn chime_queue_shutdown(queue: QueueId, timeout_ns: i64) -> Status;
     pub fn chime_queue_release(queue: QueueId) -> Status;
     pub fn chime_queue_sync(
@@ -158,13 +196,13 @@ extern "C" {
     pub fn chime_queue_stop(queue: QueueId) -> Status;
     pub fn chime_queue_process(queue: QueueId, max: u32, count: *mut u32) -> Status;
     pub fn chime_queue_run(queue: QueueId, flags: u32) -> Status;
-    pub fn chime_queue_dump(queue: QueueId, text: *mut c_char, capacity: u64, length: *mut u64) -> Status;
+    pub fn chime_queue_dump(queue: QueueId, text: *mut c_char, capacity: usize, length: *mut usize) -> Status;
     pub fn chime_queue_take_ticks(
         queue: QueueId,
         ticks: *mut Tick,
-        tick_size: u32,
-        capacity: u32,
-        count: *mut u32,
+        tick_size: usize,
+        capacity: usize,
+        count: *mut usize,
     ) -> Status;
     pub fn chime_timer_create(queue: QueueId, options: *const TimerOptions, timer: *mut TimerId) -> Status;
     pub fn chime_timer_start(
@@ -195,7 +233,7 @@ extern "C" {
     pub fn chime_timer_restart_until(timer: TimerId, deadline_ns: i64) -> Status;
     pub fn chime_timer_reschedule(timer: TimerId, schedule: *const Schedule) -> Status;
     pub fn chime_timer_fire(timer: TimerId) -> Status;
-    pub fn chime_timer_explain(timer: TimerId, text: *mut c_char, capacity: u64, length: *mut u64) -> Status;
+    pub fn chime_timer_explain(timer: TimerId, text: *mut c_char, capacity: usize, length: *mut usize) -> Status;
     pub fn chime_timer_cancel_and_wait(timer: TimerId, timeout_ns: i64) -> Status;
     pub fn chime_timer_suspend(timer: TimerId) -> Status;
     pub fn chime_timer_resume(timer: TimerId) -> Status;
@@ -208,7 +246,7 @@ extern "C" {
     pub fn chime_timer_next_deadline(timer: TimerId, deadline_ns: *mut i64) -> Status;
     pub fn chime_timer_remaining(timer: TimerId, remaining_ns: *mut i64) -> Status;
     pub fn chime_timer_check_generation(timer: TimerId, generation: u64) -> Status;
-    pub fn chime_timer_state(timer: TimerId, state: *mut i32) -> Status;
+    pub fn chime_timer_state(timer: TimerId, state: *mut u32) -> Status;
     pub fn chime_timer_get_info(timer: TimerId, info: *mut TimerInfo) -> Status;
     pub fn chime_target_create(object: *mut c_void, destructor: Option<Function>, target: *mut TargetId) -> Status;
     pub fn chime_target_retain(target: TargetId, object: *mut *mut c_void) -> Status;

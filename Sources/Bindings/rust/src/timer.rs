@@ -116,8 +116,8 @@ impl Timer {
         checked(unsafe { sys::chime_timer_resume(self.0) })
     }
 
-    /// Moves the next tick to now + delay, if that is later. `Running`: an earlier call of the closure has not
-    /// returned. `Ignored`: the tick has started already.
+    /// Moves the next tick to now + delay, if that is later. `is_running`: a call of the closure has not returned.
+    /// `is_ignored`: the timer is not waiting for a tick, as when that of a one-shot has started.
     pub fn postpone(&self, delay: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_postpone(self.0, nanoseconds(delay)) })
     }
@@ -132,25 +132,25 @@ impl Timer {
         checked(unsafe { sys::chime_timer_fire(self.0) })
     }
 
-    /// Stops the timer. It can be activated again. `Running`: a closure that had started has not returned, whatever the
-    /// timer's state. `Ignored`: there was nothing to stop, and nothing runs.
+    /// Stops the timer. It can be activated again. `is_running`: a closure that had started has not returned, whatever the
+    /// timer's state. `is_ignored`: there was nothing to stop, because the last tick has started already.
     pub fn cancel(&self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_cancel(self.0) })
     }
 
     /// Cancels, then waits until the closure has returned. If that has started the timer again meanwhile, it is cancelled
-    /// again.
+    /// again. `ErrorKind::TimedOut`: it is cancelled, and the closure runs.
     pub fn cancel_and_wait(&self, timeout: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_cancel_and_wait(self.0, nanoseconds(timeout)) })
     }
 
-    /// What dropping does, with its outcome. `Ignored`: the timer ended with its queue. (Once another timer has taken its
+    /// What dropping does, with its outcome. `is_ignored`: the timer ended with its queue. (Once another timer has taken its
     /// place that is no longer known, and an error.)
     pub fn release(self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_release(ManuallyDrop::new(self).0) })
     }
 
-    /// Releases, then waits until the closure has returned.
+    /// Releases, then waits until the closure has returned. `ErrorKind::TimedOut`: it is released, and the closure runs.
     pub fn release_and_wait(self, timeout: Duration) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_release_and_wait(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
     }

@@ -13,70 +13,70 @@ pub(crate) fn nanoseconds(duration: Duration) -> i64 {
 
 /// Where a queue's handlers run, and on which clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum QueueKind {
     /// On threads of Chime's, one handler at a time. The queue for nearly everything.
     #[default]
-    Serial = 0,
+    Serial = sys::QUEUE_SERIAL,
     /// On threads of Chime's; handlers of different timers may overlap.
-    Concurrent = 1,
+    Concurrent = sys::QUEUE_CONCURRENT,
     /// Inside `process` or `run`, on the thread that calls them.
-    Host = 2,
+    Host = sys::QUEUE_HOST,
     /// On a thread of the queue's own.
-    Precise = 3,
+    Precise = sys::QUEUE_PRECISE,
     /// Inside `advance`, on virtual time: for tests and simulations.
-    Virtual = 4,
+    Virtual = sys::QUEUE_VIRTUAL,
 }
 
 /// What a queue's times count from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum Clock {
     /// `CLOCK_MONOTONIC`, as `std::time::Instant`.
     #[default]
-    Monotonic = 0,
+    Monotonic = sys::CLOCK_MONOTONIC,
     /// `CLOCK_BOOTTIME`: monotonic, and counts the time that the system sleeps.
-    Boottime = 1,
+    Boottime = sys::CLOCK_BOOTTIME,
     /// The time of day.
-    Wall = 2,
+    Wall = sys::CLOCK_WALL,
 }
 
 /// A quality of service: the order in which queues have their turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Class {
     #[default]
-    Default = 0,
-    Background = 1,
-    Utility = 2,
-    UserInitiated = 3,
-    UserInteractive = 4,
+    Default = sys::QOS_DEFAULT,
+    Background = sys::QOS_BACKGROUND,
+    Utility = sys::QOS_UTILITY,
+    UserInitiated = sys::QOS_USER_INITIATED,
+    UserInteractive = sys::QOS_USER_INTERACTIVE,
 }
 
 /// Of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum State {
-    Idle = 0,
-    Running = 1,
-    Suspended = 2,
-    Finished = 3,
-    Cancelled = 4,
+    Idle = sys::STATE_IDLE,
+    Running = sys::STATE_RUNNING,
+    Suspended = sys::STATE_SUSPENDED,
+    Finished = sys::STATE_FINISHED,
+    Cancelled = sys::STATE_CANCELLED,
 }
 
 impl State {
-    pub(crate) fn of(number: i32) -> State {
+    pub(crate) fn of(number: u32) -> State {
         match number {
-            0 => State::Idle,
-            1 => State::Running,
-            2 => State::Suspended,
-            3 => State::Finished,
+            sys::STATE_IDLE => State::Idle,
+            sys::STATE_RUNNING => State::Running,
+            sys::STATE_SUSPENDED => State::Suspended,
+            sys::STATE_FINISHED => State::Finished,
             _ => State::Cancelled,
         }
     }
@@ -84,17 +84,17 @@ impl State {
 
 /// Why a handler is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum TickKind {
     /// The schedule's deadline was reached.
-    Due = 0,
+    Due = sys::TICK_DUE,
     /// An extra tick, requested by `fire`.
-    Fired = 1,
+    Fired = sys::TICK_FIRED,
     /// The timer was activated; only with `TimerOptions::armed`.
-    Armed = 2,
+    Armed = sys::TICK_ARMED,
     /// The timer was cancelled; only with `TimerOptions::cancelled`.
-    Cancelled = 3,
+    Cancelled = sys::TICK_CANCELLED,
 }
 
 /// One call of a handler. Times are nanoseconds on the queue's clock.
@@ -124,9 +124,9 @@ impl Tick {
         Tick {
             timer: tick.timer,
             kind: match tick.kind {
-                0 => TickKind::Due,
-                1 => TickKind::Fired,
-                2 => TickKind::Armed,
+                sys::TICK_DUE => TickKind::Due,
+                sys::TICK_FIRED => TickKind::Fired,
+                sys::TICK_ARMED => TickKind::Armed,
                 _ => TickKind::Cancelled,
             },
             sequence: tick.sequence,
@@ -141,26 +141,26 @@ impl Tick {
 
 /// What a repeating timer does about due times that passed while it could not tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum MissedPolicy {
     /// One tick that says how many; the grid stands.
     #[default]
-    Coalesce = 0,
+    Coalesce = sys::MISSED_COALESCE,
     /// The interval counts from the end of the handler.
-    Delay = 1,
+    Delay = sys::MISSED_DELAY,
 }
 
 /// What `resume` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
+#[repr(u32)]
 #[non_exhaustive]
 pub enum ResumePolicy {
     /// The grid stands; what was missed comes as one tick at once.
     #[default]
-    Coalesce = 0,
+    Coalesce = sys::RESUME_COALESCE,
     /// The time that was left is kept, and the grid moves.
-    Remaining = 1,
+    Remaining = sys::RESUME_REMAINING,
 }
 
 /// When a timer ticks. `Schedule { leeway, ..Schedule::every(interval) }` changes one thing.
@@ -208,8 +208,8 @@ impl Schedule {
             leeway_ns: nanoseconds(self.leeway),
             jitter_ns: nanoseconds(self.jitter),
             tick_limit: self.limit,
-            missed_policy: self.missed as i32,
-            resume_policy: self.resume as i32,
+            missed_policy: self.missed as u32,
+            resume_policy: self.resume as u32,
             ..Default::default()
         }
     }
@@ -227,7 +227,7 @@ pub struct TimerInfo {
     pub sequence: u64,
     /// On the queue's clock; `None`: it is not running.
     pub next_deadline_ns: Option<i64>,
-    /// Suspended with `ResumePolicy::Remaining`: the time kept.
+    /// As `Timer::remaining`.
     pub remaining: Option<Duration>,
     /// Zero: one-shot.
     pub interval: Duration,
@@ -251,7 +251,7 @@ impl TimerInfo {
             generation: info.generation,
             sequence: info.sequence,
             next_deadline_ns: Some(info.next_deadline_ns).filter(|ns| *ns != i64::MAX),
-            remaining: Some(info.remaining_ns).filter(|ns| *ns >= 0).map(duration),
+            remaining: Some(info.remaining_ns).filter(|ns| *ns != i64::MAX).map(duration),
             interval: duration(info.interval_ns),
             leeway: duration(info.leeway_ns),
             limit: info.tick_limit,

@@ -46,6 +46,51 @@ fn structures_are_laid_out_as_recorded() {
     }
 }
 
+/// The same for the constants.
+#[test]
+fn numbers_are_those_of_the_header() {
+    let numbers = chime::sys::numbers();
+    let recorded = std::env::var("CHIME_NUMBERS").map_or(String::new(), |path| std::fs::read_to_string(path).unwrap());
+    let mut found = 0;
+    for line in recorded.lines() {
+        let (name, number) = line.strip_prefix("CHIME_").unwrap().split_once(' ').unwrap();
+        let number: i64 = number.parse().unwrap();
+        match numbers.iter().find(|(ours, _)| *ours == name) {
+            Some((_, ours)) => assert_eq!(*ours, number, "{name}"),
+            None => assert!(!name.starts_with("ERROR_"), "{name}"),
+        }
+        found += numbers.iter().any(|(ours, _)| *ours == name) as usize;
+    }
+    assert!(recorded.is_empty() || found == numbers.len(), "a name that is none of the header's");
+}
+
+/// On every kind of queue, in the closure itself.
+#[test]
+fn an_outcome_says_whether_a_tick_was_taken_back_and_whether_a_closure_runs() -> Result<(), Error> {
+    let both = Outcome::IGNORED | Outcome::RUNNING;
+    assert!(both.is_ignored() && both.is_running() && !both.is_stopped());
+    assert_eq!(format!("{both} {both:?}"), "CHIME_IGNORED | CHIME_RUNNING CHIME_IGNORED | CHIME_RUNNING");
+    for kind in [QueueKind::Serial, QueueKind::Concurrent, QueueKind::Host, QueueKind::Precise, QueueKind::Virtual] {
+        let queue = Queue::new(kind)?;
+        let (send, seen) = channel();
+        let _timer = queue.after(ns(0), move |tick| {
+            let timer = Timer::borrow(tick.timer);
+            let first = [timer.postpone(ns(5)), timer.suspend(), timer.cancel()];
+            let again = timer.restart_after(FOREVER);
+            send.send((first, [again, timer.cancel(), timer.cancel()])).unwrap();
+        })?;
+        match kind {
+            QueueKind::Host => drop(queue.run()?),
+            QueueKind::Virtual => queue.advance(ns(0))?,
+            _ => (),
+        }
+        let (first, then) = seen.recv_timeout(WATCHDOG).unwrap();
+        assert_eq!(first.map(Result::unwrap), [both; 3], "{kind:?}");
+        assert_eq!(then.map(Result::unwrap), [Outcome::RUNNING, Outcome::RUNNING, both], "{kind:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_tick_has_its_timers_target() -> Result<(), Error> {
     use chime::sys;
@@ -85,13 +130,13 @@ fn an_idle_timeout_is_postponed() -> Result<(), Error> {
     let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
     let timer = queue.after(ns(100), seen.closure())?;
     queue.advance(ns(60))?;
-    assert_eq!(timer.postpone(ns(100))?, Outcome::Ok);
-    assert_eq!(timer.postpone_until(200)?, Outcome::Ok);
+    assert_eq!(timer.postpone(ns(100))?, Outcome::OK);
+    assert_eq!(timer.postpone_until(200)?, Outcome::OK);
     queue.advance(ns(139))?;
     assert_eq!(seen.times(), []);
     queue.advance(ns(1))?;
     assert_eq!(seen.times(), [200]);
-    assert_eq!(timer.postpone(ns(100))?, Outcome::Ignored);
+    assert_eq!(timer.postpone(ns(100))?, Outcome::IGNORED);
     Ok(())
 }
 
@@ -99,19 +144,19 @@ fn an_idle_timeout_is_postponed() -> Result<(), Error> {
 fn a_timer_is_set_again_in_any_state() -> Result<(), Error> {
     let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
     let timer = queue.create(&TimerOptions::default(), seen.closure())?;
-    assert_eq!(timer.restart_after(ns(10))?, Outcome::Ok); // idle
-    assert_eq!(timer.restart_after(ns(5))?, Outcome::Ok); // running
+    assert_eq!(timer.restart_after(ns(10))?, Outcome::OK); // idle
+    assert_eq!(timer.restart_after(ns(5))?, Outcome::OK); // running
     queue.advance(ns(20))?;
-    assert_eq!(timer.restart_until(30)?, Outcome::Ok); // finished
+    assert_eq!(timer.restart_until(30)?, Outcome::OK); // finished
     timer.suspend()?;
-    assert_eq!(timer.restart_until(25)?, Outcome::Ok); // suspended
+    assert_eq!(timer.restart_until(25)?, Outcome::OK); // suspended
     queue.advance(ns(20))?;
     assert_eq!(seen.times(), [5, 25]);
     let mut push = seen.closure();
     let _repeating = queue.every(ns(10), move |tick| {
         push(tick);
         if tick.sequence == 1 && tick.scheduled_ns == 50 {
-            assert_eq!(Timer::borrow(tick.timer).restart_after(ns(3)).unwrap(), Outcome::Running);
+            assert_eq!(Timer::borrow(tick.timer).restart_after(ns(3)).unwrap(), Outcome::RUNNING);
         }
     })?;
     queue.advance(ns(25))?;
@@ -129,11 +174,11 @@ fn suspend_and_resume_by_either_policy() -> Result<(), Error> {
         let schedule = Schedule { resume, ..Schedule::every(ns(50)) };
         let timer = queue.start(&schedule, &TimerOptions::default(), seen.closure())?;
         queue.advance(ns(20))?;
-        assert_eq!((timer.suspend()?, timer.suspend()?), (Outcome::Ok, Outcome::Ignored));
+        assert_eq!((timer.suspend()?, timer.suspend()?), (Outcome::OK, Outcome::IGNORED));
         assert_eq!(timer.state(), State::Suspended);
         assert_eq!(timer.info()?.remaining, if rest > 0 { Some(ns(rest)) } else { None });
         queue.advance(ns(100))?;
-        assert_eq!((timer.resume()?, timer.resume()?), (Outcome::Ok, Outcome::Ignored));
+        assert_eq!((timer.resume()?, timer.resume()?), (Outcome::OK, Outcome::IGNORED));
         queue.advance(ns(rest))?;
         let times: Vec<i64> = seen.0.lock().unwrap().iter().map(|tick| tick.actual_ns).collect();
         assert_eq!(times, [expected]);
@@ -150,24 +195,24 @@ fn a_timer_is_created_idle_activated_restarted_and_rescheduled() -> Result<(), E
     let dump = queue.dump()?;
     assert!(dump.contains("work") && dump.contains("idle"), "{dump}");
     assert!(!timer.explain()?.is_empty());
-    assert_eq!(timer.activate_with(&Schedule::at(10))?, Outcome::Ok);
-    assert_eq!(timer.activate()?, Outcome::Ignored);
+    assert_eq!(timer.activate_with(&Schedule::at(10))?, Outcome::OK);
+    assert_eq!(timer.activate()?, Outcome::IGNORED);
     queue.advance(ns(10))?;
     assert_eq!(timer.state(), State::Finished);
     let generation = timer.generation()?;
-    assert_eq!(timer.restart_with(&Schedule::once(ns(5)))?, Outcome::Ok);
+    assert_eq!(timer.restart_with(&Schedule::once(ns(5)))?, Outcome::OK);
     assert_ne!(timer.generation()?, generation);
-    assert_eq!(timer.reschedule(&Schedule { limit: 2, ..Schedule::every(ns(7)) })?, Outcome::Ok);
+    assert_eq!(timer.reschedule(&Schedule { limit: 2, ..Schedule::every(ns(7)) })?, Outcome::OK);
     queue.advance(ns(7))?;
-    assert_eq!(timer.fire()?, Outcome::Ok);
+    assert_eq!(timer.fire()?, Outcome::OK);
     queue.advance(ns(0))?;
-    assert_eq!(timer.cancel()?, Outcome::Ok);
+    assert_eq!(timer.cancel()?, Outcome::OK);
     queue.advance(ns(100))?;
     use TickKind::*;
     assert_eq!(seen.kinds(), [Armed, Due, Armed, Due, Fired, Cancelled]);
-    assert_eq!(timer.restart()?, Outcome::Ok);
-    assert_eq!(timer.cancel_and_wait(FOREVER)?, Outcome::Ok);
-    assert_eq!(timer.release()?, Outcome::Ok);
+    assert_eq!(timer.restart()?, Outcome::OK);
+    assert_eq!(timer.cancel_and_wait(FOREVER)?, Outcome::OK);
+    assert_eq!(timer.release()?, Outcome::OK);
     Ok(())
 }
 
@@ -180,7 +225,7 @@ fn a_closure_reaches_its_own_timer_and_spacing_is_no_grid() -> Result<(), Error>
         push(tick);
         inner.jump(ns(25)).unwrap(); // a slow handler
         if tick.sequence == 2 {
-            assert_eq!(Timer::borrow(tick.timer).cancel().unwrap(), Outcome::Running);
+            assert_eq!(Timer::borrow(tick.timer).cancel().unwrap(), Outcome::RUNNING);
         }
     })?;
     queue.advance(ns(200))?;
@@ -220,12 +265,12 @@ fn errors_have_a_sentence() -> Result<(), Error> {
     let timer = queue.after(FOREVER, |_| ())?;
     assert_eq!(timer.next_deadline_ns()?, None);
     assert_eq!(timer.remaining()?, None);
-    assert_eq!(queue.shutdown(FOREVER)?, Outcome::Ok);
+    assert_eq!(queue.shutdown(FOREVER)?, Outcome::OK);
     let error = timer.suspend().unwrap_err();
     assert_eq!(error.status(), chime::sys::ERROR_INVALID_HANDLE);
     assert!(error.detail().ends_with("was released"), "{error}");
     assert_eq!(timer.state(), State::Cancelled);
-    assert_eq!(timer.release()?, Outcome::Ignored); // it has ended with its queue
+    assert_eq!(timer.release()?, Outcome::IGNORED); // it has ended with its queue
     let refused = Queue::with(QueueKind::Virtual, &QueueOptions { realtime_priority: 5, ..Default::default() });
     assert!(refused.is_err());
     Ok(())
@@ -243,7 +288,7 @@ fn closures_run_on_another_thread_and_never_early() -> Result<(), Error> {
         assert!(tick.actual_ns >= tick.scheduled_ns);
         assert_ne!(thread, std::thread::current().id());
     }
-    assert_eq!(timer.release_and_wait(FOREVER)?, Outcome::Ok);
+    assert_eq!(timer.release_and_wait(FOREVER)?, Outcome::OK);
     assert!(chime::now_ns(Clock::Monotonic)? > 0);
     Ok(())
 }
@@ -252,15 +297,23 @@ fn closures_run_on_another_thread_and_never_early() -> Result<(), Error> {
 fn the_queue_is_a_mutex() -> Result<(), Error> {
     let queue = Queue::new(QueueKind::Serial)?;
     let borrowed = String::from("borrowed");
-    assert_eq!(queue.sync(FOREVER, || borrowed.len())?, Some(8));
+    assert_eq!(queue.sync(FOREVER, || borrowed.len())?, 8);
     let (inside, entered) = channel();
     let (end, ended) = channel();
-    queue.run_soon(move || {
+    let timer = queue.after(ns(0), move |_| {
         inside.send(()).unwrap();
         let _: Result<(), _> = ended.recv_timeout(WATCHDOG);
     })?;
     entered.recv_timeout(WATCHDOG).unwrap();
-    assert_eq!(queue.sync(ns(1_000_000), || ())?, None);
+    let brief = ns(1_000_000);
+    for error in [
+        queue.sync(brief, || ()).unwrap_err(),
+        timer.cancel_and_wait(brief).unwrap_err(),
+        timer.release_and_wait(brief).unwrap_err(),
+        queue.shutdown(brief).unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.detail().contains(" for ")), (chime::ErrorKind::TimedOut, true), "{error}");
+    }
     end.send(()).unwrap();
     Ok(())
 }
@@ -274,15 +327,15 @@ fn a_host_driven_queue_runs_until_its_timers_have_finished_or_it_is_stopped() ->
     let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| {
         counted.fetch_add(1 + tick.missed as usize, Ordering::Relaxed);
     })?;
-    assert_eq!(queue.run()?, Outcome::Ok);
+    assert_eq!(queue.run()?, Outcome::OK);
     assert_eq!(due.load(Ordering::Relaxed), 3);
     let stopping = Arc::downgrade(&queue);
     queue.once(ns(0), move |_| {
         stopping.upgrade().unwrap().stop().unwrap();
     })?;
-    assert_eq!(queue.run_until_stopped()?, Outcome::Stopped);
+    assert_eq!(queue.run_until_stopped()?, Outcome::STOPPED);
     assert_eq!(queue.process()?, 0);
-    assert_eq!(queue.run()?, Outcome::Ok); // no stop is left over
+    assert_eq!(queue.run()?, Outcome::OK); // no stop is left over
     assert!(queue.descriptor()? >= 0);
     #[cfg(unix)]
     {
