@@ -5,8 +5,11 @@ import com.sun.jna.Pointer;
 import com.sun.jna.Structure;
 import com.sun.jna.Structure.FieldOrder;
 import com.sun.jna.ptr.PointerByReference;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -23,10 +26,10 @@ final class Scenario {
   static final int OK = 0;
   static final long FOREVER = Long.MAX_VALUE;
   static final int QUEUE_HOST = 2, QUEUE_VIRTUAL = 4;
-  static final int QUEUE_RECORDS = 4;
-  static final int SCHEDULE_DEADLINE = 1;
+  static final int QUEUE_FLAG_RECORDS = 0x400;
+  static final int SCHEDULE_DEADLINE = 0x10000;
   static final int RESUME_REMAINING = 1;
-  static final int RECORD_ARMED = 2, RECORD_CANCELLED = 4, RECORD_FINALIZE = 8;
+  static final int TIMER_RECORD_ARMED = 0x200000, TIMER_RECORD_CANCELLED = 0x400000, TIMER_RECORD_FINALIZE = 0x800000;
   static final String[] KINDS = {"DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"};
 
   interface Handler extends Callback {
@@ -154,7 +157,7 @@ final class Scenario {
   static native int chime_queue_jump(long queue, long duration);
   static native int chime_queue_poll_timeout(long queue, int[] milliseconds);
   static native int chime_queue_run(long queue, int flags);
-  static native int chime_queue_take_ticks(long queue, Pointer ticks, int tickSize, int capacity, int[] count);
+  static native int chime_queue_take_ticks(long queue, Pointer ticks, long tickSize, long capacity, long[] count);
   static native int chime_timer_start(long queue, TimerOptions options, Schedule schedule, long[] timer);
   static native int chime_timer_after(
       long queue, long delay, Handler handler, Pointer context, Function finalizer, long[] timer);
@@ -320,8 +323,9 @@ final class Scenario {
   static void take(long queue, int expected) throws InterruptedException {
     int size = new Tick().size();
     Memory records = new Memory(16 * size);
-    int[] count = new int[1], wait = new int[1];
-    for (int seen = 0; seen < expected; seen += count[0]) {
+    long[] count = new long[1];
+    int[] wait = new int[1];
+    for (long seen = 0; seen < expected; seen += count[0]) {
       ok(chime_queue_poll_timeout(queue, wait));
       Thread.sleep(wait[0] < 0 ? 1 : wait[0]);
       ok(chime_queue_take_ticks(queue, records, size, 16, count));
@@ -340,10 +344,10 @@ final class Scenario {
   static void records() throws InterruptedException {
     say("- host-driven, records");
     QueueOptions recording = new QueueOptions();
-    recording.flags = QUEUE_RECORDS;
+    recording.flags = QUEUE_FLAG_RECORDS;
     long queue = made(value -> chime_queue_create(QUEUE_HOST, recording, value));
     TimerOptions options = new TimerOptions();
-    options.flags = RECORD_ARMED | RECORD_CANCELLED | RECORD_FINALIZE;
+    options.flags = TIMER_RECORD_ARMED | TIMER_RECORD_CANCELLED | TIMER_RECORD_FINALIZE;
     options.context = new Pointer(5);
     Schedule schedule = new Schedule(1, 1_000_000_000_000_000_000L);
     schedule.flags = SCHEDULE_DEADLINE;
@@ -368,8 +372,19 @@ final class Scenario {
     }
   }
 
+  /** Compares the numbers above with the header's constants. */
+  static void checkNumbers() throws Exception {
+    List<String> lines = Files.readAllLines(Path.of(System.getenv("CHIME_NUMBERS")));
+    for (Field field : Scenario.class.getDeclaredFields()) {
+      if (!field.getType().isPrimitive() || !Modifier.isFinal(field.getModifiers())) continue;
+      String ours = "CHIME_" + field.getName() + " " + field.get(null);
+      check(lines.contains(ours), ours + ": not the header's");
+    }
+  }
+
   public static void main(String[] arguments) throws Exception {
     checkLayout();
+    checkNumbers();
     int version = chime_version();
     say("version " + (version >> 16) + "." + (version >> 8 & 255) + "." + (version & 255));
     virtualTime();

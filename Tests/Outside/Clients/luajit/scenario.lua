@@ -140,7 +140,7 @@ local ticks = ffi.new("chime_tick[16]")
 local function take(expected)
   while expected > 0 do
     wait_readable(queue)
-    local count = made("uint32_t", queue_take_ticks, queue, ticks, ffi.sizeof("chime_tick"), 16)
+    local count = number(made("size_t", queue_take_ticks, queue, ticks, ffi.sizeof("chime_tick"), 16))
     for index = 0, count - 1 do
       local tick = ticks[index]
       say("record", number(tick.context) .. ":", kinds[tick.kind])

@@ -10,24 +10,24 @@ module Chime
   LIBRARY = Fiddle.dlopen(ENV.fetch("CHIME_LIBRARY"))
   FOREVER = 2**63 - 1
   QUEUE_HOST, QUEUE_VIRTUAL = 2, 4
-  QUEUE_RECORDS = 4
-  SCHEDULE_DEADLINE = 1
+  QUEUE_FLAG_RECORDS = 0x400
+  SCHEDULE_DEADLINE = 0x10000
   RESUME_REMAINING = 1
-  RECORD_ARMED, RECORD_CANCELLED, RECORD_FINALIZE = 2, 4, 8
+  TIMER_RECORD_ARMED, TIMER_RECORD_CANCELLED, TIMER_RECORD_FINALIZE = 0x200000, 0x400000, 0x800000
   KINDS = %w[DUE FIRED ARMED CANCELLED FINALIZE FUNCTION].freeze
 
-  # Structures: name => member => directive of Array#pack (L uint32, l int32, Q uint64, q int64, J pointer).
+  # Structures: name => member => directive of Array#pack (L uint32, l int32, Q uint64, q int64, J pointer or size_t).
   STRUCTURES = {
     chime_tick: { timer: "Q", generation: "Q", sequence: "Q", missed: "Q", scheduled_ns: "q", actual_ns: "q",
-                  context: "J", target: "J", kind: "l", reserved: "L" },
-    chime_queue_options: { size: "L", flags: "L", label: "J", qos: "l", clock: "l", timer_limit: "Q", start_ns: "q",
-                           enter: "J", leave: "J", hook_context: "J", realtime_priority: "l",
+                  context: "J", target: "J", kind: "L", reserved: "L" },
+    chime_queue_options: { size: "L", flags: "L", label: "J", qos: "L", clock: "L", timer_limit: "Q", start_ns: "q",
+                           enter: "J", leave: "J", hook_context: "J", hook_finalizer: "J", realtime_priority: "l",
                            reserved: "L", seed: "Q" },
     chime_schedule: { size: "L", flags: "L", first_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q",
-                      missed_policy: "l", resume_policy: "l", jitter_ns: "q" },
+                      missed_policy: "L", resume_policy: "L", jitter_ns: "q" },
     chime_timer_options: { size: "L", flags: "L", handler: "J", registration_handler: "J", cancel_handler: "J",
                            context: "J", finalizer: "J", label: "J", target: "Q" },
-    chime_timer_info: { size: "L", state: "l", queue: "Q", generation: "Q", sequence: "Q", next_deadline_ns: "q",
+    chime_timer_info: { size: "L", state: "L", queue: "Q", generation: "Q", sequence: "Q", next_deadline_ns: "q",
                         remaining_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q", due_count: "Q",
                         busy: "l", has_schedule: "l", missed: "Q", jitter_ns: "q" }
   }.freeze
@@ -58,9 +58,17 @@ module Chime
     end
   end
 
+  # Compares the numbers above with the header's constants.
+  def self.check_numbers
+    header = File.foreach(ENV.fetch("CHIME_NUMBERS")).to_h { |line| line.delete_prefix("CHIME_").split }
+    constants.select { |name| const_get(name).is_a?(Integer) && name != :POINTER }.each do |name|
+      raise "#{name}: #{const_get(name)}, not #{header[name.to_s]}" unless const_get(name).to_s == header[name.to_s]
+    end
+  end
+
   POINTER = Fiddle::TYPE_VOIDP
   TYPES = { "p" => POINTER, "q" => Fiddle::TYPE_LONG_LONG, "Q" => -Fiddle::TYPE_LONG_LONG,
-            "l" => Fiddle::TYPE_INT, "L" => -Fiddle::TYPE_INT }.freeze
+            "l" => Fiddle::TYPE_INT, "L" => -Fiddle::TYPE_INT, "J" => Fiddle::TYPE_SIZE_T }.freeze
 
   # chime_NAME as a method of Chime.
   def self.declare(name, parameters, result = "l")
@@ -71,7 +79,7 @@ module Chime
 
   declare :version, "", "L"
   declare :status_name, "l", "p"
-  declare :queue_create, "lpp"
+  declare :queue_create, "Lpp"
   declare :queue_shutdown, "Qq"
   declare :queue_async, "Qppp"
   declare :queue_now, "Qp"
@@ -79,7 +87,7 @@ module Chime
   declare :queue_jump, "Qq"
   declare :queue_fd, "Qp"
   declare :queue_process, "QLp"
-  declare :queue_take_ticks, "QpLLp"
+  declare :queue_take_ticks, "QpJJp"
   declare :timer_start, "Qppp"
   declare :timer_after, "Qqpppp"
   declare :timer_activate, "Qp"
@@ -129,7 +137,7 @@ def made(directive, function, *arguments)
 end
 
 def id(function, *arguments) = made("Q", function, *arguments)
-def state(timer) = made("l", :timer_state, timer)
+def state(timer) = made("L", :timer_state, timer)
 
 def describe(tick)
   target = tick[:target].zero? ? "" : " target #{tick[:target]}"
@@ -143,6 +151,7 @@ ON_FINALIZE = Chime.function { |context| puts "finalizer #{context}" }
 ON_DESTROY = Chime.function { |target| puts "destructor #{target}" }
 
 Chime.check_layout
+Chime.check_numbers
 version = Chime.version
 puts "version #{version >> 16}.#{version >> 8 & 255}.#{version & 255}"
 
@@ -211,16 +220,16 @@ ok Chime.queue_shutdown(queue, Chime::FOREVER)
 
 puts "- host-driven, records"
 size = Chime.size(:chime_tick)
-queue = id(:queue_create, Chime::QUEUE_HOST, Chime.pack(:chime_queue_options, flags: Chime::QUEUE_RECORDS))
+queue = id(:queue_create, Chime::QUEUE_HOST, Chime.pack(:chime_queue_options, flags: Chime::QUEUE_FLAG_RECORDS))
 readable = descriptor(queue)
-flags = Chime::RECORD_ARMED | Chime::RECORD_CANCELLED | Chime::RECORD_FINALIZE
+flags = Chime::TIMER_RECORD_ARMED | Chime::TIMER_RECORD_CANCELLED | Chime::TIMER_RECORD_FINALIZE
 schedule = Chime.pack(:chime_schedule, flags: Chime::SCHEDULE_DEADLINE, first_ns: 1, interval_ns: 10**18)
 timer = id(:timer_start, queue, Chime.pack(:chime_timer_options, flags: flags, context: 5), schedule)
 take = lambda do |expected|
   while expected.positive?
     wait_readable(readable)
     records = "\0".b * (16 * size) # bytes: a slice of a UTF-8 string would count characters
-    count = made("L", :queue_take_ticks, queue, records, size, 16)
+    count = made("J", :queue_take_ticks, queue, records, size, 16)
     count.times do |index|
       tick = Chime.unpack(:chime_tick, records.byteslice(index * size, size))
       kind = Chime::KINDS[tick[:kind]]
