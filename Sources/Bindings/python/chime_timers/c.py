@@ -110,14 +110,14 @@ class QueueOptions(Sized):
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_uint32), ("clock", c_uint32),
         ("timer_limit", c_uint64), ("start_ns", c_int64), ("enter", FUNCTION), ("leave", FUNCTION),
-        ("hook_context", c_void_p), ("realtime_priority", c_int32), ("reserved", c_uint32),
-        ("seed", c_uint64),
+        ("hook_context", c_void_p), ("hook_finalizer", FUNCTION), ("realtime_priority", c_int32),
+        ("reserved", c_uint32), ("seed", c_uint64),
     ]
 
     if TYPE_CHECKING:
         def __init__(self, *, flags: int = 0, label: Optional[bytes] = None, qos: int = 0, clock: int = 0, timer_limit: int = 0,
                      start_ns: int = 0, enter: Any = ..., leave: Any = ..., hook_context: Optional[int] = None,
-                     realtime_priority: int = 0, seed: int = 0) -> None: ...
+                     hook_finalizer: Any = ..., realtime_priority: int = 0, seed: int = 0) -> None: ...
 
 
 class Schedule(Sized):

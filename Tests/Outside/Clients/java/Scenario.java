@@ -83,7 +83,7 @@ final class Scenario {
 
   @FieldOrder({
     "flags", "label", "qos", "clock", "timer_limit", "start_ns", "enter", "leave", "hook_context",
-    "realtime_priority", "reserved", "seed"
+    "hook_finalizer", "realtime_priority", "reserved", "seed"
   })
   public static class QueueOptions extends Sized {
     public int flags;
@@ -92,6 +92,7 @@ final class Scenario {
     public long timer_limit, start_ns;
     public Function enter, leave;
     public Pointer hook_context;
+    public Function hook_finalizer;
     public int realtime_priority, reserved;
     public long seed;
   }
