@@ -1010,7 +1010,8 @@ CHIME_API chime_status chime_queue_create_on_dispatch(void *CHIME_NULLABLE dispa
  * (cancel handlers, finalizers) run on the queue; on a virtual or host-driven queue they run inside
  * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
- * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_IGNORED: the queue has ended;
+ * @return CHIME_OK; CHIME_RUNNING: a callback of the queue that had started has not returned, be it a handler, a function,
+ *         a hook or what frees a context; CHIME_IGNORED: the queue has ended;
  *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet
  *
  * Calls back: on virtual and host-driven queues. Waits: no.

@@ -325,6 +325,41 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
   EXPECT_EQ(load(&p->ticks), ticks);
 }
 
+static void release_from_a_function(void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  EXPECT_STATUS(chime_queue_release(p->queue), CHIME_RUNNING);
+  probe_function(p);
+}
+static void release_from_a_finalizer(csuite *t, probe *p) {
+  EXPECT_STATUS(chime_queue_release(p->queue), CHIME_RUNNING);
+}
+
+/* [16]: a function of `async`, one of `sync`, what frees a context; and a queue that is at rest. */
+TESTS_ON_ALL_QUEUES(release_of_a_queue_says_what_runs) {
+  for (int what = 0; what < 4; what++) {
+    QUEUE_OR_RETURN(ends, place);
+    probe *p = probe_new(t, ends, NULL);
+    chime_timer_t timer = 0;
+    if (what == 0) EXPECT_OK(chime_queue_async(ends, release_from_a_function, p, NULL));
+    if (what == 1) {
+      chime_status status = chime_queue_sync(ends, release_from_a_function, p, PATIENCE);
+      if (status == CHIME_ERROR_UNSUPPORTED) continue;
+      EXPECT_OK(status);
+    }
+    if (what == 2) {
+      p->on_finalize = release_from_a_finalizer;
+      EXPECT_OK(chime_timer_after(ends, CHIME_HOUR, probe_handler, p, probe_finalizer, &timer));
+      EXPECT_OK(chime_timer_release(timer));
+    }
+    if (place == VIRTUAL) chime_queue_advance(ends, 0);
+    if (what < 2) EXPECT(await(&p->ticks, 1));
+    if (what == 2) EXPECT(await(&p->finalized, 1));
+    if (what == 3) EXPECT_OK(chime_queue_release(ends));
+    EXPECT(!CHIME_FAILED(chime_queue_shutdown(ends, PATIENCE)));
+  }
+}
+
 /* "Each gives a queue of the caller's own: ending it touches only timers made through it." */
 TESTS_ON(ending_one_queue_leaves_another_on_the_same_place_alone) {
   QUEUE_OR_RETURN(second, place);

@@ -40,7 +40,7 @@ final class PoolDriver: QueueDriver {
     let hasEnded = core.closing.hasBegun
     let isNext = !hasEnded && core.functions.isEmpty
     return .of { () throws(Forked) in
-      if isNext { try ThreadState.inside(core.control) { _ throws(Forked) in try Fork.guarded(body) } }
+      if isNext { try core.runHere(body) }
       withoutCancellation { item.endTurn() }
       return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
     }

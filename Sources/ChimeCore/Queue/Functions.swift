@@ -169,9 +169,21 @@ extension QueueCore {
   /// On a concurrent queue: runs a function that was counted as outstanding.
   func runHandedOver(_ item: QueuedFunction) throws(Forked) {
     try ThreadState.inside(control) { _ throws(Forked) in
-      try withHooks { () throws(Forked) in closing.hasBegun ? try item.drop() : try item.run() }
+      try withHooks { () throws(Forked) in try run(item) }
     }
     if closing.leave() { control.wake() }
+  }
+
+  /// Runs a function of `sync`, whose turn it is, on its caller's thread.
+  func runHere(_ body: () -> Void) throws(Forked) {
+    try ThreadState.inside(control) { _ throws(Forked) in
+      try closing.counting { () throws(Forked) in try Fork.guarded(body) }
+    }
+  }
+
+  /// Runs a function, unless the queue was released.
+  func run(_ item: QueuedFunction) throws(Forked) {
+    try closing.counting { () throws(Forked) in closing.hasBegun ? try item.drop() : try item.run() }
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
@@ -183,7 +195,7 @@ extension QueueCore {
     }
     if ThreadState.frames.holds(core.control) || core.driver.isOnQueue {
       return .of { () throws(Forked) in
-        try ThreadState.inside(core.control) { _ throws(Forked) in try Fork.guarded(body) }
+        try core.runHere(body)
         return .ok
       }
     }

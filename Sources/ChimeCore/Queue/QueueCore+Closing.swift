@@ -68,7 +68,7 @@ extension QueueCore {
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7c).
     core.closing.begin()
-    let isRunning = try core.releaseTimers()
+    let isRunning = try core.releaseTimers() || core.closing.someCallRuns
     core.closing.timersAreReleased()
     if control.runsInCalls || core.driver.hasEnded {
       try core.closeHere()
@@ -120,7 +120,7 @@ extension QueueCore {
     repeat {
       takeInbox(pass)
       try disposeRetired(pass)
-      while let item = functions.next() { try item.drop() }
+      while let item = functions.next() { try closing.counting { () throws(Forked) in try item.drop() } }
     } while !control.inboxIsEmpty
     batch.close()
 
@@ -195,6 +195,19 @@ struct Closing: ~Copyable {
   /// then `hasBegun` or the functions' list is looked at; a closing pass says that it closes, then reads this; all
   /// sequentially consistent: store buffering (P7b).
   private let outstanding = Atomic<Int>(0)
+
+  /// Callbacks of which no timer's word tells, functions and ends of contexts, that have begun and not returned. Counted, then
+  /// `hasBegun` is looked at; a release begins, then reads this; all sequentially consistent: store buffering (P7d).
+  private let calls = Atomic<Int>(0)
+
+  var someCallRuns: Bool { calls.load(ordering: .sequentiallyConsistent) != 0 }
+
+  @inline(__always)
+  func counting(_ call: () throws(Forked) -> Void) throws(Forked) {
+    calls.add(1, ordering: .sequentiallyConsistent)
+    try call()
+    calls.subtract(1, ordering: .sequentiallyConsistent)
+  }
 
   /// The queue was released: nothing is delivered any more but what a release owes.
   var hasBegun: Bool { stage.load(ordering: .sequentiallyConsistent) != Closing.notBegun }

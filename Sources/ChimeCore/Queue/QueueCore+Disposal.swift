@@ -22,8 +22,10 @@ extension QueueCore {
         try held?.release()
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
-      try sideRecord.named?.close()
-      try sideRecord.writerFields.finalizer?(slot.context)
+      try closing.counting { () throws(Forked) in
+        try sideRecord.named?.close()
+        try sideRecord.writerFields.finalizer?(slot.context)
+      }
       frame.slot = nil
     }
     try released.free(control)

@@ -307,12 +307,10 @@ extension QueueCore {
     if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
     while left > 0, let item = functions.next() {
       left -= 1
-      if closing.hasBegun {
-        try item.drop()
-      } else if records.areTaken {
+      if records.areTaken, !closing.hasBegun {
         records.append(item, at: control.wallTime(control.now))
       } else {
-        try item.run()
+        try run(item)
       }
       delivered += 1
       if isOver(limit) { return }
@@ -325,9 +323,9 @@ extension QueueCore {
     @inline(never)
     func betweenHooks() throws(Forked) {
       guard let hooks else { return try body() }
-      try hooks.enter?(hooks.context)
+      try closing.counting { () throws(Forked) in try hooks.enter?(hooks.context) }
       try body()
-      try hooks.leave?(hooks.context)
+      try closing.counting { () throws(Forked) in try hooks.leave?(hooks.context) }
     }
     try onHostsTerms(betweenHooks)
   }

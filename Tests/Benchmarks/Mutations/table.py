@@ -1121,6 +1121,9 @@ mutation("released-not-awaited", "8, 16", "QueueCore.beginShutdown", "the shutdo
 mutation("hooks-not-ended", "8", "QueueCore.announceEndNow", "the finalizer of the hooks' context is not called",
          (CLOSING, "  private func announceEndNow() throws(Forked) {\n    guard closing.claimEnd() else { return }\n    if «!BROKEN, »let hooks {"),
          C("shutdown_waits_for_the_last_hook"))
+mutation("release-tells-of-handlers-only", "7", "Closing.counting", "P7d: the release of a queue says nothing of a function, or of what frees a context, that runs",
+         (CLOSING, "    calls.add(«BROKEN ? 0 : »1, ordering: .sequentiallyConsistent)\n    try call()\n    calls.subtract(«BROKEN ? 0 : »1, ordering: .sequentiallyConsistent)"),
+         C("release_of_a_queue_says_what_runs"))
 mutation("trace-activated-first", "2", "Trace.noteCreated", "a timer that was made and started is told of as started, then as made",
          ("Queue/Trace.swift", "    try report(.created, timer)\n", "    if BROKEN { try report(.activated, timer) }\n    try report(.created, timer)\n    if BROKEN { return }\n"),
          C("the_trace_tells_of_each_transition"))
