@@ -159,16 +159,18 @@ WEAK_TIMELINE(
     a_target_that_goes_between_ticks_takes_its_timers_along,
     "a every 2 target; b every 3600000 target; c every 2 target unheld; run c 2; run a 2; a.lose; b.lose; c.lose; "
     "b is invalid; b due never; b is kept; rest a; rest c; a is over; b is over; c is over; a is invalid; a.invalidate?")
-WEAK_TIMELINE(a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
-              "a every 2 target loose; b every 2 target loose; a.lose; a.add -> TARGET_GONE; a is invalid; a.release; a is over; "
-              "b.lose; b.fire?; b is over")
+WEAK_TIMELINE(
+    a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
+    "a every 2 target loose; b every 2 target loose; a.lose; a.add -> TARGET_GONE; a is invalid; a.release; a is over; "
+    "b.lose; b.fire?; b is over")
 
 /* Of one that is on no loop: a call that changes the timer, and no other. */
-WEAK_TIMELINE(queries_release_nothing_of_a_timer_whose_target_has_gone,
-              "a every 2 target loose; b every 2 target loose; c every 2 target loose; d every 2 target; a.lose; b.lose; c.lose; "
-              "d.lose; a is invalid; a due never; a tolerates 0; a.tolerance 1?; a.date 1?; a.add -> TARGET_GONE; a is kept; "
-              "a is invalid; a.invalidate?; a is over; b is kept; b.fire?; b is over; c.release; c is over; d is invalid; "
-              "d due never; d is kept; d.release; d is over")
+WEAK_TIMELINE(
+    queries_release_nothing_of_a_timer_whose_target_has_gone,
+    "a every 2 target loose; b every 2 target loose; c every 2 target loose; d every 2 target; a.lose; b.lose; c.lose; "
+    "d.lose; a is invalid; a due never; a tolerates 0; a.tolerance 1?; a.date 1?; a.add -> TARGET_GONE; a is kept; "
+    "a is invalid; a.invalidate?; a is over; b is kept; b.fire?; b is over; c.release; c is over; d is invalid; "
+    "d due never; d is kept; d.release; d is over")
 
 /* ---- Tolerance -------------------------------------------------------------------------------------------------- */
 

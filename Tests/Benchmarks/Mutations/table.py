@@ -865,7 +865,7 @@ mutation("creator-checks-first-once", "8, 10", "Writing.publishFast", "P8: the i
           "    guard free.isInInbox && early && (BROKEN || control.id == queue) &&"), I("creation on a queue that ends"))
 mutation("release-visits-first", "8, 10", "QueueCore.beginClosing", "P8: the timers are released before the id is taken away",
          [(CLOSING, "core.id == id, «BROKEN ? control.id == id : »control.clearID(id)\n"),
-          (CLOSING, "    let isRunning = try core.releaseTimers()\n«    if BROKEN { _ = control.clearID(id) }\n»")],
+          (CLOSING, "    let isRunning = try core.releaseTimers() || core.closing.someCallRuns\n«    if BROKEN { _ = control.clearID(id) }\n»")],
          I("creation on a queue that ends"))
 mutation("free-slots-not-withdrawn", "8, 10", "QueueCore.releaseTimers", "P8: free slots keep their words",
          (CLOSING, "while «!BROKEN, »word.isFree, !slot.invalidate(word)"), I("creation on a queue that ends"))
