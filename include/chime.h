@@ -71,12 +71,12 @@
  * an earlier version had, is read and filled in as far as it goes; of a longer one, of 4,096 bytes at most, the additional
  * bytes must be zero.
  *
- * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. They block all signals except
- * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
- * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice
- * value, processors and timer slack are those that the process's main thread had when the library was loaded. They have
- * no real-time priority, except on precise queues, where it is asked for. What the system refuses, such as a better nice
- * value, keeps the value of the thread that made the queue.
+ * Threads of Chime's own. They are named, detached, and have stacks as large as a main thread usually has. They block all
+ * signals except those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see
+ * faults. A program that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask).
+ * Scheduling, nice value, processors and timer slack are those that the process's main thread had when the library was
+ * loaded. They have no real-time priority, except on precise queues, where it is asked for. What the system refuses, such
+ * as a better nice value, keeps the value of the thread that made the queue.
  *
  * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
  * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
@@ -87,8 +87,10 @@
  * Linux 4.14 and later a child is noticed however it was made: by fork, _Fork, or a clone that copies the memory; before
  * that, by fork alone.
  *
- * Stability. Version 1.0 freezes what this file declares. Limits.md (beside the other guides of a release; in a clone
- * Sources/Chime/Chime.docc) says what stays free, and which of two ways to write.
+ * Stability. Version 1.0 freezes what this file declares. Figures, costs, limits and roundings, here and in the guides,
+ * describe this version: another may have others. That a callback may end its thread is promised on the systems that
+ * Limits.md names, and may be withdrawn on others. Limits.md (beside the other guides of a release; in a clone
+ * Sources/Chime/Chime.docc) has the figures, and says what else stays free, and which of two ways to write.
  *
  * What is not in chime.h or chime_run_loop.h is not API.
  */
@@ -390,8 +392,8 @@ typedef struct chime_queue_options {
   uint32_t flags;                   /* CHIME_QUEUE_FLAG_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
   chime_qos qos;                    /* serial and concurrent queues: whose turn comes first. A lower class waits
-                                       longer, by a tenth of a second at most, and never for ever; the threads all
-                                       run at one nice value. Dispatch queues: the class of the dispatch queue */
+                                       longer, but never for ever; the threads all run at one nice value. Dispatch
+                                       queues: the class of the dispatch queue */
   chime_clock clock;                /* MONOTONIC, WALL or, except on libdispatch, BOOTTIME. A virtual queue, whose time
                                        is its own, accepts MONOTONIC (0) alone */
   uint64_t timer_limit;             /* the most that chime_queue_stats.timers may be, values that expire included; 0:
@@ -441,10 +443,9 @@ typedef struct chime_schedule {
   int64_t first_ns;                  /* delay (0 or more) or deadline of the first tick */
   int64_t interval_ns;               /* between later ticks; 0: one-shot */
   int64_t leeway_ns;                 /* how late a tick may be in order to share a wake-up; below the interval.
-                                        It then comes at the first multiple, from its deadline on, of the largest
-                                        of 1, 2, 5, 10, 20, 50, ... ns that is not above the leeway, so timers
-                                        choose the same instants; or earlier, if something else wakes the queue
-                                        within the window */
+                                        It then comes at an instant within that window that other timers choose,
+                                        too, which may be late in it; or earlier, if something else wakes the
+                                        queue within the window */
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
@@ -513,12 +514,11 @@ typedef struct chime_timer_options {
  *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
- * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for
- * some five seconds. While handlers are short there are about as many as processors. Where each processor has a handler
- * and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the others of
- * its serial queue, and another queue by a millisecond or two. Handlers that become due together and all stay begin one
- * after another, a millisecond apart; while 255 stay, every other waits until one returns. A concurrent queue runs at
- * most 48 handlers at once. If the system grants no further thread, ticks wait for those that there are.
+ * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for a
+ * while. While handlers are short there are about as many as processors. Where each processor has a handler that stays,
+ * another thread is made, up to a limit: so a slow handler delays the others of its serial queue, and those of another one
+ * hardly. Handlers that become due together and all stay begin one after another. A concurrent queue, too, has a limit for
+ * its handlers that run at once. If the system grants no further thread, ticks wait for those that there are.
  *
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
  * CHIME_QUEUE_DISPATCH and chime_queue_create_on_dispatch, which return CHIME_ERROR_UNSUPPORTED, and nothing else.
@@ -590,11 +590,6 @@ CHIME_API chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, 
  *         CHIME_RUNNING: nor does one then, but a handler of the timer that had started has not returned;
  *         CHIME_IGNORED, CHIME_IGNORED | CHIME_RUNNING: the timer is neither running nor suspended, as when the tick of a
  *         one-shot has started ("the timeout won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Costs a clock read and, for a one-shot, one compare-and-swap, as long as its postponements since its last schedule
- * add up to at most 36 minutes (on virtual queues 2.1 s); otherwise the timer's record is written, which costs several
- * times as much. On real clocks the deadline of a one-shot that has moved by 2.1 s or more is rounded up, by less than
- * 1,024 ns.
  *
  * Calls back: no. Waits: no.
  */
@@ -905,8 +900,7 @@ typedef struct chime_timer_info {
   int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
   int64_t remaining_ns;     /* as chime_timer_remaining gives it */
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
-  int64_t leeway_ns;        /* that of the schedule; where Limits.md does not call it exact, less than 1 part in
-                               33 million too short */
+  int64_t leeway_ns;        /* that of the schedule, or, where Limits.md does not call it exact, a little less */
   uint64_t tick_limit;  /* 0: none. For a one-shot always 0: it ends with its only tick, and its limit is not kept */
   uint64_t due_count;   /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;         /* 1: a handler that has started has not returned */
@@ -1066,7 +1060,7 @@ CHIME_API chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLA
  * deadline; passes repeat at that instant until nothing more is due.
  *
  * @param duration_ns  0 or more; 0 runs what is due now
- * @return CHIME_OK; CHIME_ERROR_LIMIT: 1,000 passes at one instant, where time has stopped, or beyond the end
+ * @return CHIME_OK; CHIME_ERROR_LIMIT: pass after pass at one instant, where time has stopped, or beyond the end
  *         of the advance, where handlers take ever more time by chime_queue_jump; CHIME_ERROR_WOULD_DEADLOCK:
  *         the caller is inside a handler of this queue; CHIME_ERROR_BUSY: another thread is advancing it, or is running
  *         the finalizer of a timer that it has released: try again; CHIME_ERROR_UNSUPPORTED: not a virtual queue;
@@ -1187,8 +1181,8 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, si
  */
 
 /**
- * When the queue next needs to be processed: at its earliest timer's deadline, plus at most 1,024 ns and that timer's
- * leeway.
+ * When the queue next needs to be processed: at its earliest timer's deadline, rounded up a little, plus at most that
+ * timer's leeway.
  *
  * @param deadline_ns  receives a point on the queue's clock, possibly in the past; CHIME_FOREVER: nothing to wait for.
  *                     Exact on the thread that drives the queue; elsewhere, and inside its callbacks, it may be too
@@ -1202,7 +1196,7 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, si
 CHIME_API chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
- * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due now or within 1,024 ns; -1:
+ * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due now, or all but due; -1:
  * nothing to wait for.
  * @return as chime_queue_next_deadline; CHIME_ERROR_UNSUPPORTED also for virtual queues
  *
@@ -1276,7 +1270,7 @@ CHIME_API chime_status chime_queue_stop(chime_queue_t queue);
  * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
  * @param target      receives the id
  * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL; CHIME_ERROR_LIMIT:
- *         2^26 targets exist; CHIME_ERROR_NO_MEMORY
+ *         as many targets exist as can; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */
@@ -1311,8 +1305,7 @@ CHIME_API chime_status chime_target_release(chime_target_t target);
  * Sets one function to which every transition of every timer is reported, and every callback that gets a tick. A
  * transition is reported just after it took effect, on the thread that caused it, before that call returns. A callback
  * is reported just before it is called and just after it has returned. Handlers added to a timer are reported together
- * with its own, as one; finalizers, functions and the action that chime_weak_timer_fire calls are not reported. Without a
- * trace function each of these places costs one load of a flag.
+ * with its own, as one; finalizers, functions and the action that chime_weak_timer_fire calls are not reported.
  *
  * For a callback (kinds below 16), `trace` gets the same tick as the callback; of a value that expires, and of a weak
  * timer, that of the timer within, which is Chime's: leave it alone. For everything else (CHIME_TRACE_*) the
@@ -1340,11 +1333,11 @@ CHIME_API chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void 
  * callbacks and transitions, and counters for the lateness of ticks and for wake-ups, all and merged. A function set by
  * chime_set_trace gets its reports as before.
  *
- * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait for the disk;
- * events for which the ring or the disk has no room are dropped and counted, as `dropped` in the file's otherData. The
- * file is complete JSON about 20 ms after the latest event in it, and when the program ends by exit or a return from
- * main; after the disk was full, at most a second after there is room again. A forked child writes nothing, until it is
- * reinitialised and names a file of its own. Callbacks of concurrent queues appear only on the timers' tracks.
+ * A thread of Chime's writes the file. Other threads put events into a ring and never wait for the disk; events for which
+ * the ring or the disk has no room are dropped and counted, as `dropped` in the file's otherData. The file is complete
+ * JSON soon after the latest event in it, and when the program ends by exit or a return from main; after the disk was
+ * full, soon after there is room again. A forked child writes nothing, until it is reinitialised and names a file of its
+ * own. Callbacks of concurrent queues appear only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace-%p.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like). A process that it cannot serve
@@ -1374,14 +1367,14 @@ CHIME_API chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  *
  * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
  * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
- * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve: 64 KiB
- * in the library, and more for each queue. The first tick of a timer that says something was missed asks for memory to
- * add it up; without it chime_timer_info.missed leaves that tick's out.
+ * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve. The first
+ * tick of a timer that says something was missed asks for memory to add it up; without it chime_timer_info.missed leaves
+ * that tick's out.
  *
  * What a reserve cannot give is a thread. One thread at least is made with the first serial or concurrent queue and
  * stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch
- * queue's thread ends when it has been idle for some seconds, and the next one needs a stack; if that is refused,
- * libdispatch tries again every second, in the call or on the thread that needs it.
+ * queue's thread ends when it has been idle for a while, and the next one needs a stack; if that is refused,
+ * libdispatch tries again and again, in the call or on the thread that needs it.
  */
 
 /* The host's allocator. */
@@ -1425,8 +1418,7 @@ CHIME_API chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
  * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
- * tables of ids are not included: 16 MiB of addresses, whose pages are used as ids are. 0 if chime_set_allocator is
- * unsupported.
+ * tables of ids are not included. 0 if chime_set_allocator is unsupported.
  * Calls back: no. Waits: no.
  */
 CHIME_API uint64_t chime_memory_used(void);
