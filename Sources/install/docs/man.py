@@ -135,7 +135,7 @@ class Manual:
                         raise SystemExit(f"man.py: an enumeration that belongs to nothing: {item.members[0]}")
                 else:
                     self.items[item.name] = item
-                    typedef = item if item.declaration == f"typedef int32_t {item.name};" else None
+                    typedef = item if re.fullmatch(rf"typedef u?int32_t {item.name};", item.declaration) else None
         self.statuses = {declaration.split(" ")[0]: text for declaration, text, _ in self.items["chime_status"].members}
         self.since = self.versions(exports)
         self.examples = self.read_examples()
