@@ -27,10 +27,10 @@
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
  * function of Chime: what it had begun would stay half done.
  *
- * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _check_generation, _explain;
- * chime_queue_get_stats, _dump, _list, _next_deadline, _poll_timeout, _now) change nothing: they wake no queue, delay no
- * tick, and return in bounded time whatever other threads do, even at real-time priority. So do chime_now and the functions
- * that return a number or text, except that chime_last_error_detail may need memory once for each thread.
+ * Queries (chime_timer_state, _get_info, _get_schedule, _next_deadline, _remaining, _generation, _check_generation, _explain;
+ * chime_queue_get_stats, _dump, _list, _list_timers, _next_deadline, _poll_timeout, _now) change nothing: they wake no queue,
+ * delay no tick, and return in bounded time whatever other threads do, even at real-time priority. So do chime_now and the
+ * functions that return a number or text, except that chime_last_error_detail may need memory once for each thread.
  *
  * Only chime_main_stop and chime_queue_stop are async-signal-safe.
  *
@@ -651,8 +651,8 @@ enum {
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
- * activate, restart, reschedule, postpone, suspend, cancel and release have CHIME_RUNNING in their status, whatever else
- * they say, while a handler of the timer that had started has not returned. (One that only waits for a mutex of yours goes
+ * activate, restart, reschedule, set_interval, postpone, suspend, cancel and release have CHIME_RUNNING in their status,
+ * whatever else they say, while a handler of the timer that had started has not returned. (One that only waits for a mutex of yours goes
  * by the earlier schedule; its tick's generation is of that, too, except after a postponement.)
  *
  * Cancel and release drop a registration handler that has not begun. Where cancel and suspend are ignored they still drop
@@ -750,6 +750,33 @@ CHIME_API chime_status chime_timer_restart_after(chime_timer_t timer, int64_t de
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
+
+/**
+ * Changes the interval and nothing else. The next deadline stays, and the grid goes on from it by the new interval. First
+ * delay, state, sequence, generation, policies, the tick limit and the count against it stay; of leeway and jitter what
+ * does not go with the new interval is cut off.
+ *
+ * @param timer        a timer that repeats, in any state; otherwise CHIME_IGNORED: a one-shot stays one
+ * @param interval_ns  above 0. With CHIME_MISSED_DELAY a handler that runs is followed by the new interval already
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_timer_set_interval(chime_timer_t timer, int64_t interval_ns);
+
+/**
+ * Sets whether chime_queue_run with flags 0 waits for the timer, as CHIME_TIMER_BACKGROUND does for a new one. A run that
+ * waits for nothing else returns. It makes no other difference.
+ *
+ * @param timer       in any state, on any kind of queue
+ * @param background  1: it does not wait; 0: it does
+ * @return CHIME_OK, also where it is so already; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_timer_set_background(chime_timer_t timer, int32_t background);
 
 /**
  * Holds ticks back until resume. After it returns, only a later chime_timer_fire can cause a tick.
@@ -907,10 +934,12 @@ typedef struct chime_timer_info {
   int32_t has_schedule; /* 1: it has a schedule, which activate with NULL keeps */
   uint64_t missed;      /* due times of this activation that got no tick of their own */
   int64_t jitter_ns;    /* the longest random part of a due time; 0: none */
+  int32_t background;   /* 1: chime_queue_run with flags 0 does not wait for it */
+  uint32_t reserved;    /* 0 */
 } chime_timer_info;
 
 /* clang-format off */
-#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -920,6 +949,19 @@ typedef struct chime_timer_info {
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+
+/**
+ * Fills in the timer's schedule, as chime_timer_activate takes it: the one it was given last, with what
+ * chime_timer_restart_after, _restart_until and _set_interval have changed of it. Where the timer is in it, and what
+ * chime_timer_postpone did, is not part of it.
+ *
+ * @param schedule  its leeway and, of a one-shot, its limit are as in chime_timer_info
+ * @return CHIME_OK; CHIME_IGNORED: the timer has no schedule yet; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_timer_get_schedule(chime_timer_t timer, chime_schedule *CHIME_NULLABLE schedule);
 
 /**
  * Says in one sentence why the timer does not fire. For example: it was never activated; it was suspended some time
@@ -1146,6 +1188,22 @@ CHIME_API chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABL
 CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, size_t capacity,
                                         size_t *CHIME_NULLABLE count);
 
+/**
+ * Lists the queue's timers that have not been released, those that nobody holds included, in no particular order. Not
+ * those within values that expire. A timer that another thread makes or releases at the same time may or may not be in the
+ * list; no id is in it twice.
+ *
+ * @param timers    receives up to capacity ids; NULL and capacity 0 to get the count
+ * @param capacity  how many ids fit
+ * @param count     receives how many timers there are, even if not all fitted
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or timers is NULL and capacity
+ *         is not 0
+ *
+ * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_queue_list_timers(chime_queue_t queue, chime_timer_t *CHIME_NULLABLE timers,
+                                               size_t capacity, size_t *CHIME_NULLABLE count);
+
 /* ---- Host-driven queues --------------------------------------------------------------------------------------- */
 
 /*
@@ -1226,7 +1284,8 @@ CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *C
 /* chime_queue_run, flags */
 enum {
   CHIME_QUEUE_RUN_UNTIL_STOPPED = 0x1000, /* go on when no timer is running: another thread may start one */
-  CHIME_QUEUE_RUN_NO_WAIT = 0x2000 /* return where it would wait: for a host that waits for the descriptor itself */
+  CHIME_QUEUE_RUN_NO_WAIT = 0x2000, /* return where it would wait: for a host that waits for the descriptor itself */
+  CHIME_QUEUE_RUN_ONCE = 0x4000     /* return when something has been called: all that was due then */
 };
 
 /**
@@ -1235,9 +1294,11 @@ enum {
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
  *               running timer until its time is over. When nothing is left to wait for, no tick begins, even of a
- *               background timer that is due; or CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT, or both
- * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_TIMED_OUT: it would wait,
- *         and CHIME_QUEUE_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
+ *               background timer that is due. Or any of CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT and
+ *               CHIME_QUEUE_RUN_ONCE together
+ * @return CHIME_OK: no timer is running, whoever ended the last one; with CHIME_QUEUE_RUN_ONCE: something was called, as
+ *         chime_queue_process counts; CHIME_IGNORED: with CHIME_QUEUE_RUN_ONCE nothing was called, and no timer is running;
+ *         CHIME_STOPPED; CHIME_TIMED_OUT: it would wait, and CHIME_QUEUE_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *

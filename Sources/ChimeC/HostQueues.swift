@@ -71,8 +71,12 @@ public func chime_queue_take_ticks(
 public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
   let untilStopped = UInt32(CHIME_QUEUE_RUN_UNTIL_STOPPED)
   let noWait = UInt32(CHIME_QUEUE_RUN_NO_WAIT)
-  guard flags & ~(untilStopped | noWait) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
-  return waiting { QueueCore.run(queue, untilStopped: flags & untilStopped != 0, waits: flags & noWait == 0) }
+  let once = UInt32(CHIME_QUEUE_RUN_ONCE)
+  guard flags & ~(untilStopped | noWait | once) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
+  return waiting {
+    QueueCore.run(
+      queue, untilStopped: flags & untilStopped != 0, waits: flags & noWait == 0, once: flags & once != 0)
+  }
 }
 
 @_cdecl("chime_queue_stop") @implementation

@@ -246,19 +246,39 @@ public func chime_queue_dump(
 public func chime_queue_list(
   _ queues: UnsafeMutablePointer<chime_queue_t>?, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?
 ) -> chime_status {
-  if Fork.isChild { return Status.inChild.rawValue }
-  guard let count = unsafe count else { return Arguments.null("count").rawValue }
-  guard unsafe queues != nil || capacity == 0 else {
-    return Status.invalidArgument.because("queues is NULL, and capacity (%u) is not 0", Int64(capacity))
-      .rawValue
+  unsafe list(queues, "queues", capacity, count) { add in
+    if Fork.isChild { return .inChild }
+    QueueControlBlocks.forEachID(add)
+    return .ok
+  }.rawValue
+}
+
+@_cdecl("chime_queue_list_timers") @implementation
+public func chime_queue_list_timers(
+  _ queue: chime_queue_t, _ timers: UnsafeMutablePointer<chime_timer_t>?, _ capacity: Int,
+  _ count: UnsafeMutablePointer<Int>?
+) -> chime_status {
+  unsafe list(timers, "timers", capacity, count) { add in
+    QueueCore.forEachTimer(of: queue, add) ? .ok : QueueCore.unknown(queue)
+  }.rawValue
+}
+
+/// Gives ids to C: as many as there is room for, and how many there are. `body` adds each, or says why it does not.
+private func list(
+  _ ids: UnsafeMutablePointer<UInt64>?, _ name: StaticString, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?,
+  _ body: ((UInt64) -> Void) -> Status
+) -> Status {
+  guard let count = unsafe count else { return Arguments.null("count") }
+  guard unsafe ids != nil || capacity == 0 else {
+    return Status.invalidArgument.because("%s is NULL, and capacity (%u) is not 0", Int64(capacity), of: name)
   }
   let capacity = Arguments.capacity(capacity)
   var found = 0
-  QueueControlBlocks.forEachID { id in
+  let status = body { id in
     // SAFETY: the header asks for room for `capacity` ids.
-    if found < capacity { unsafe queues?[found] = id }
+    if found < capacity { unsafe ids?[found] = id }
     found += 1
   }
-  unsafe count.pointee = found
-  return Status.ok.rawValue
+  if status == .ok { unsafe count.pointee = found }
+  return status
 }

@@ -179,6 +179,20 @@ public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePoi
   unsafe restartFast(timer, schedule) ? Status.ok.rawValue : withSchedule(timer, schedule) { $0.reschedule($1) }
 }
 
+@_cdecl("chime_timer_set_interval") @implementation
+public func chime_timer_set_interval(_ timer: chime_timer_t, _ interval_ns: Int64) -> chime_status {
+  if interval_ns <= 0 { return notAboveZero(interval_ns).rawValue }
+  return TimerRef(timer)?.setInterval(interval_ns).rawValue ?? TimerRef.unknown(timer).rawValue
+}
+
+@_cdecl("chime_timer_set_background") @implementation
+public func chime_timer_set_background(_ timer: chime_timer_t, _ background: Int32) -> chime_status {
+  guard background == 0 || background == 1 else {
+    return Status.invalidArgument.because("background (%n) is neither 0 nor 1", Int64(background)).rawValue
+  }
+  return TimerRef(timer)?.setBackground(background == 1).rawValue ?? TimerRef.unknown(timer).rawValue
+}
+
 @_cdecl("chime_timer_suspend") @implementation
 public func chime_timer_suspend(_ timer: chime_timer_t) -> chime_status {
   TimerRef(timer)?.suspend().rawValue ?? TimerRef.unknown(timer).rawValue
@@ -292,7 +306,22 @@ public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePo
       size: 0, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
       next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval, leeway_ns: i.leeway,
       tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0, has_schedule: i.hasSchedule ? 1 : 0,
-      missed: i.missed, jitter_ns: i.jitter)
+      missed: i.missed, jitter_ns: i.jitter, background: i.isBackground ? 1 : 0, reserved: 0)
+  }.rawValue
+}
+
+@_cdecl("chime_timer_get_schedule") @implementation
+public func chime_timer_get_schedule(
+  _ timer: chime_timer_t, _ schedule: UnsafeMutablePointer<chime_schedule>?
+) -> chime_status {
+  var hasNone = false
+  return unsafe Arguments.fill(
+    schedule, "schedule", "schedule.size", unknown: hasNone ? .ignored : TimerRef.unknown(timer)
+  ) {
+    guard let snapshot = TimerRef(timer)?.snapshot else { return nil }
+    hasNone = !snapshot.hasSchedule
+    // SAFETY: `Schedule` has the layout of chime_schedule.
+    return unsafe snapshot.schedule.map { unsafe unsafeBitCast($0, to: chime_schedule.self) }
   }.rawValue
 }
 

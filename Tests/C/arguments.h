@@ -45,6 +45,7 @@ typedef struct world {
     } answer;
     chime_tick tick;
     chime_queue_t queue;
+    chime_timer_t timer;
     char text[8];
   } out;
   arguments given; /* all of it right */

@@ -61,9 +61,11 @@ static union {
   chime_state state;
   void *object;
   chime_queue_t queues[8];
+  chime_timer_t timers[8];
   chime_tick ticks[4];
   char text[8192];
 } into;
+static chime_schedule schedule = CHIME_SCHEDULE_INIT;
 static chime_timer_info info = CHIME_TIMER_INFO_INIT;
 static chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
 
@@ -189,6 +191,8 @@ static arguments of(const world *w, int flags) {
   S(timer_restart_after, MAY_FAIL, chime_timer_restart_after(w->bare[0], CHIME_HOUR)) \
   S(timer_restart_until, MAY_FAIL, chime_timer_restart_until(w->bare[1], CHIME_HOUR)) \
   S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], &in_an_hour)) \
+  F(timer_set_interval, 0) \
+  S(timer_set_background, MAY_FAIL, chime_timer_set_background(w->bare[1], 1)) \
   F(timer_suspend, 0) \
   F(timer_resume, 0) \
   F(timer_postpone, 0) \
@@ -203,6 +207,7 @@ static arguments of(const world *w, int flags) {
   F(timer_state, IS_QUERY) \
   F(timer_next_deadline, IS_QUERY) \
   F(timer_remaining, IS_QUERY) \
+  S(timer_get_schedule, IS_QUERY, chime_timer_get_schedule(w->timer, &schedule)) \
   S(timer_get_info, IS_QUERY, chime_timer_get_info(w->timer, &info)) \
   S(timer_explain, IS_QUERY, explain(w)) \
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", handle, NULL, finalize))) \

@@ -133,9 +133,10 @@ extension QueueCore {
 /// The call by which a host that has no loop of its own runs a host-driven queue.
 extension QueueCore {
   /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time, unless it is not
-  /// to: then it returns instead.
+  /// to: then it returns instead. `once`: returns when something has been called, too; ignored if nothing was, and
+  /// nothing is left.
   /// - Returns: ok, stopped, timeIsOver where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
-  package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true) -> Status {
+  package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true, once: Bool = false) -> Status {
     .of { () throws(Status) in
       let (core, driver) = try findHost(id)
       if !untilStopped { driver.sleepers.add(1, ordering: .sequentiallyConsistent) }
@@ -143,9 +144,10 @@ extension QueueCore {
       var spinWait = SpinWait()
       let wasEnding = ThreadEnd.isCaught
       while true {
+        let count: Int
         do throws(Status) {
           if try core.takeStop(driver) { return .stopped }
-          _ = try process(id, most: .max, isOfRun: true, watches: !untilStopped)
+          count = try process(id, most: .max, isOfRun: true, watches: !untilStopped)
         } catch {
           // A thread that releases a timer may be inside for a moment, with its finalizer.
           if error == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
@@ -158,8 +160,9 @@ extension QueueCore {
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
         // A stop inside the last callback is this run's.
         if core.control.stopIsPending(id) { continue }
+        if once, count > 0 { return .ok }
         // As it was at the end of that pass. A timer that came later is another thread's and has not run yet.
-        if !untilStopped, driver.isIdle { return .ok }
+        if !untilStopped, driver.isIdle { return once ? .ignored : .ok }
         // Something came in the meantime, and a thread that ended a timer may have taken it in.
         if !untilStopped, !driver.isWatching { continue }
         if !waits { return .timeIsOver }

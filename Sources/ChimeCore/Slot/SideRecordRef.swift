@@ -37,6 +37,7 @@ import Synchronization
     sequenceHigh = 0
     targetID = 0
     isBackground = false
+    hasFirst = false
     jitter = 0
     wallDeadline = SideRecordView.followsNoWall
   }
@@ -97,6 +98,14 @@ import Synchronization
   var jitter: Int64 {
     get { view.jitter }
     nonmutating set { unsafe pointer.pointee.jitter.store(newValue, ordering: .releasing) }
+  }
+  var hasFirst: Bool {
+    get { view.hasFirst }
+    nonmutating set { unsafe pointer.pointee.hasFirst.store(newValue, ordering: .releasing) }
+  }
+  var first: Int64 {
+    get { view.first }
+    nonmutating set { unsafe pointer.pointee.first.store(newValue, ordering: .releasing) }
   }
   var dueCount: UInt64 {
     get { view.dueCount }

@@ -14,6 +14,8 @@ import Synchronization
 
   var tickLimit: UInt64 { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
   var isBackground: Bool { unsafe pointer.pointee.isBackground.load(ordering: .relaxed) }
+  var hasFirst: Bool { unsafe pointer.pointee.hasFirst.load(ordering: .relaxed) }
+  var first: Int64 { unsafe pointer.pointee.first.load(ordering: .relaxed) }
   var jitter: Int64 { unsafe pointer.pointee.jitter.load(ordering: .relaxed) }
   var dueCount: UInt64 { unsafe pointer.pointee.dueCount.load(ordering: .relaxed) }
   var missed: UInt64 { unsafe pointer.pointee.missed.load(ordering: .relaxed) }

@@ -21,6 +21,9 @@ package struct Snapshot: Sendable {
   package var generation: UInt64
   var targetID: UInt64 = 0
   var wallDeadline = SideRecordView.followsNoWall
+  package var isBackground = false
+  /// A repeating timer's first delay or deadline, if it is not the interval.
+  var ownFirst: Int64?
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
@@ -35,6 +38,14 @@ package struct Snapshot: Sendable {
   package var hasSchedule: Bool { flags.contains(.hasSchedule) }
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
+  /// The schedule as it was given, but for a one-shot's limit; `nil` if there was never one.
+  package var schedule: Schedule? {
+    guard hasSchedule else { return nil }
+    return Schedule(
+      first: ownFirst ?? period, firstIsDeadline: flags.contains(.firstIsDeadline), interval: interval, leeway: leeway,
+      jitter: jitter, tickLimit: tickLimit, missedPolicy: flags.contains(.delayPolicy) ? .delay : .coalesce,
+      resumePolicy: flags.contains(.keepsRemaining) ? .remaining : .coalesce)
+  }
   @inline(__always)
   package var leeway: Int64 { hasSchedule ? cellLeeway.nanoseconds : 0 }
   /// How much time is left until the next tick is due, 0 if it is due already; of a suspended timer that keeps it, the
@@ -76,12 +87,12 @@ extension TimerSlot {
   /// Whether nobody has changed the cell since a snapshot was read, and nobody was changing it.
   private func isUnchanged(since snapshot: Snapshot) -> Bool {
     if snapshot.word.hasWriter, snapshot.word.isLive { return false }
-    // Each change of the cell leaves another sequence, deadline, leeway or wall deadline behind, or another word. The
+    // Each change of the cell leaves another sequence, deadline, interval, leeway or wall deadline behind, or another word. The
     // word is looked at between the two readings, so that no change is half done at both; and last, since under
     // another generation the rest can be as it was.
     atomicMemoryFence(ordering: .acquiring)
     guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
-      leeway.bits == snapshot.cellLeeway.bits,
+      period == snapshot.period, leeway.bits == snapshot.cellLeeway.bits,
       sideRecord?.wallDeadline ?? SideRecordView.followsNoWall == snapshot.wallDeadline
     else { return false }
     atomicMemoryFence(ordering: .acquiring)
@@ -104,6 +115,8 @@ extension TimerSlot {
     snapshot.generation = sideRecord.generation(word)
     snapshot.targetID = sideRecord.targetID
     snapshot.wallDeadline = sideRecord.wallDeadline
+    snapshot.isBackground = sideRecord.isBackground
+    if sideRecord.hasFirst { snapshot.ownFirst = sideRecord.first }
     return snapshot
   }
 

@@ -75,6 +75,9 @@ struct CellFlags: OptionSet {
   let jitter = Atomic<Int64>(0)
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
+  /// A repeating timer's first delay or deadline, if it is not the interval.
+  let hasFirst = Atomic<Bool>(false)
+  let first = Atomic<Int64>(0)
 
   /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct WriterFields {
@@ -87,9 +90,6 @@ struct CellFlags: OptionSet {
     var named: Unmanaged<NamedHandlers>?
     /// Periods missed before a *remaining* suspend, which belong to the next tick.
     var carriedMissed: UInt64 = 0
-    /// A repeating timer's first delay or deadline, if it is not the interval.
-    var first: Int64 = 0
-    var hasFirst = false
     /// With jitter: how much of the present deadline is its random part.
     var randomPart: Int64 = 0
     /// An extra tick was requested, at `fireTime`.

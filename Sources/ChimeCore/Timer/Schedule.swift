@@ -98,9 +98,9 @@ extension Writing {
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let sideRecord {
       sideRecord.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
-      sideRecord.writerFields.hasFirst =
+      sideRecord.hasFirst =
         schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
-      sideRecord.writerFields.first = schedule.first
+      sideRecord.first = schedule.first
       sideRecord.jitter = schedule.jitter
       sideRecord.writerFields.randomPart = 0
     }
@@ -126,7 +126,7 @@ extension Writing {
   /// The schedule's first delay or deadline.
   @inline(__always)
   var first: Int64 {
-    if let sideRecord, sideRecord.writerFields.hasFirst { return sideRecord.writerFields.first }
+    if let sideRecord, sideRecord.hasFirst { return sideRecord.first }
     return period
   }
 

@@ -22,13 +22,13 @@ from pycparser import c_ast, c_parser
 import declarations
 
 IDS = ["queue", "timer", "weak_timer", "run_loop", "target", "expiring"]
-POINTERS_WITH_A_SIZE = {"char *": "text", "chime_tick *": "ticks", "chime_queue_t *": "queues"}
+POINTERS_WITH_A_SIZE = {"char *": "text", "chime_tick *": "ticks", "chime_queue_t *": "queues", "chime_timer_t *": "timers"}
 CALLBACKS = {"chime_handler": "handler", "chime_function": "function", "chime_finalizer": "finalizer"}
 FACTS = re.compile(r"Calls back: (.*?)\. Waits: (.*?)\.", re.S)
 NUMBERS = {
     **dict.fromkeys(("bytes", "capacity", "generation", "max", "realtime_priority", "seed", "tick_limit",
                      "timer_limit"), "A_NUMBER"),
-    "flags": "FLAGS", "repeats": "A_TRUTH", "reserved": "A_ZERO", "size": "A_SIZE", "tick_size": "A_SIZE",
+    "flags": "FLAGS", "background": "A_TRUTH", "repeats": "A_TRUTH", "reserved": "A_ZERO", "size": "A_SIZE", "tick_size": "A_SIZE",
 }
 OPTIONAL = re.compile(r"may be NULL|\bNULL( for|:| keeps| is the| removes)")
 NAMES = re.compile(r"\bCHIME_(OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_\w+)")
@@ -40,7 +40,7 @@ def kind_of(name, kind):
         return "AN_ID"
     if "(" in kind or kind in CALLBACKS:
         return "A_CALLBACK"
-    if kind in POINTERS_WITH_A_SIZE and (kind != "chime_queue_t *" or name == "queues"):
+    if kind in POINTERS_WITH_A_SIZE and (not kind.endswith("_t *") or name == POINTERS_WITH_A_SIZE[kind]):
         return "AN_ARRAY"
     if kind == "void *":
         return "A_CONTEXT" if name in ("context", "user_info") else "A_POINTER"

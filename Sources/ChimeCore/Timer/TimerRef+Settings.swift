@@ -1,0 +1,49 @@
+/// Changes of one setting of a timer. Its state, its generation and its next deadline stay as they are.
+extension TimerRef {
+  /// Changes the interval, and of leeway and jitter what does not go with it; ignored for a one-shot, and for a timer
+  /// without a schedule.
+  /// - Parameter interval: above 0.
+  package func setInterval(_ interval: Int64) -> Status {
+    guard let writing = beginWriting() else { return stale }
+    guard slot.flags.contains(.repeating) else { return writing.ignore() }
+    guard writing.store(interval: interval) else { return writing.abandon(Memory.refusal) }
+    let word = writing.before
+    let isBusy = writing.end(word)
+    return Trace.noteLast(.rescheduled, self, isBusy ? .running : .ok)
+  }
+
+  /// Sets whether `QueueCore.run` waits for the timer.
+  package func setBackground(_ isBackground: Bool) -> Status {
+    guard let writing = beginWriting() else { return stale }
+    if isBackground {
+      guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
+      control.hasHadBackground = true
+      sideRecord.isBackground = true
+    } else {
+      writing.sideRecord?.isBackground = false
+    }
+    writing.abandon()
+    // A sleeper in `run` that waits for this timer's end may wait no longer (P5).
+    if isBackground { control.noteEnd(of: slot) }
+    return .ok
+  }
+}
+
+extension Writing {
+  /// Stores the interval of a repeating timer; false if there is no memory. The first delay or deadline stays.
+  fileprivate func store(interval: Int64) -> Bool {
+    let first = first
+    let hasFirst = first != interval || slot.flags.contains(.firstIsDeadline)
+    if hasFirst, makeSideRecord() == nil { return false }
+    if let sideRecord {
+      sideRecord.hasFirst = hasFirst
+      sideRecord.first = first
+      sideRecord.jitter = min(sideRecord.jitter, interval)
+      // The grid goes on from the next tick. A random part is at most an interval of it.
+      sideRecord.writerFields.randomPart = min(sideRecord.writerFields.randomPart, interval)
+    }
+    period = interval
+    if leeway.nanoseconds >= interval { leeway = CompactDuration(interval - 1) }
+    return true
+  }
+}
