@@ -1055,6 +1055,31 @@ CHIME_API chime_status chime_queue_create_on_dispatch(void *CHIME_NULLABLE dispa
 CHIME_API chime_status chime_queue_release(chime_queue_t queue);
 
 /**
+ * Holds the queue's callbacks back, until as many calls of chime_queue_resume. Once it has returned, none begins: no tick,
+ * function or last callback. (All handlers of a tick are one callback, and so are a function and its finalizer.) Only what chime_queue_release and _shutdown of the queue call is called even so: they end the
+ * suspension. Time goes on, a timer's state and deadline stay what they are, and every call works: what has become due in
+ * the meantime comes after the resume, the missed ticks of a timer as one.
+ *
+ * On a suspended queue nothing wakes up, chime_queue_next_deadline is CHIME_FOREVER, chime_queue_process runs nothing,
+ * chime_queue_take_ticks ends what was taken before and gives no records, chime_queue_sync waits, chime_queue_run
+ * waits for whatever it waits for otherwise, and a virtual queue's time moves without a callback.
+ *
+ * @return CHIME_OK: no callback runs; CHIME_RUNNING: one that had begun has not returned, as is always so inside it, or a
+ *         tick that was taken as a record has not ended; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT: 2^32 - 1 calls
+ *
+ * Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_queue_suspend(chime_queue_t queue);
+
+/**
+ * Takes one chime_queue_suspend back. If it was the last, callbacks begin again.
+ * @return CHIME_OK; CHIME_IGNORED: the queue is not suspended; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: no. Waits: no.
+ */
+CHIME_API chime_status chime_queue_resume(chime_queue_t queue);
+
+/**
  * Runs a function in mutual exclusion with the queue's handlers and waits for it: the queue as a mutex. Inside a
  * callback of the queue, or inside another function under its sync, the function runs at once. Elsewhere it has its
  * turn behind the functions that chime_queue_async has put on the queue before.

@@ -183,6 +183,12 @@ public func chime_queue_async(
   }
 }
 
+@_cdecl("chime_queue_suspend") @implementation
+public func chime_queue_suspend(_ queue: chime_queue_t) -> chime_status { QueueCore.suspend(queue).rawValue }
+
+@_cdecl("chime_queue_resume") @implementation
+public func chime_queue_resume(_ queue: chime_queue_t) -> chime_status { QueueCore.resume(queue).rawValue }
+
 @_cdecl("chime_queue_now") @implementation
 public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   guard let now_ns = unsafe now_ns else { return Arguments.null("now_ns").rawValue }

@@ -166,6 +166,20 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) { /* [13] */
   EXPECT_BETWEEN(stats_of(t, queue).passes, 0, 300);
 }
 
+/* [13] Whatever is due, and whatever comes to it: each change of a timer may bring one look, and that no other. */
+TESTS_ON_DISPATCH_QUEUES(a_suspended_queue_does_not_wake_up) {
+  probe_every_quietly(t, queue, CHIME_MILLISECOND);
+  EXPECT_TOOK_EFFECT(chime_queue_suspend(queue));
+  passes_at_rest(t, queue);
+  uint64_t before = stats_of(t, queue).passes;
+  for (int i = 0; i < 100; i++) {
+    probe *p = probe_after(t, queue, NULL, 0);
+    EXPECT_OK(chime_queue_async(queue, ignore_call, NULL, NULL));
+    if (i % 2 == 0) EXPECT_OK(chime_timer_release(p->timer));
+  }
+  EXPECT_BETWEEN(passes_at_rest(t, queue) - before, 0, 3);
+}
+
 /* Wake-ups at one distance are foreseen: they must end with what they were for. */
 TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_up) {
   chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);

@@ -165,6 +165,9 @@ static arguments of(const world *w, int flags) {
   S(queue_create_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_create_main(NULL, &w->made)) \
   S(queue_create_on_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
   S(queue_list, ALONE | IS_QUERY, chime_queue_list(into.queues, 8, &into.length)) \
+  S(queue_list_timers, IS_QUERY, chime_queue_list_timers(w->queue, into.timers, 8, &into.length)) \
+  F(queue_suspend, 0) \
+  F(queue_resume, 0) \
   F(queue_release, ENDS_QUEUE) \
   F(queue_shutdown, ENDS_QUEUE) \
   F(queue_sync, MAY_FAIL) \

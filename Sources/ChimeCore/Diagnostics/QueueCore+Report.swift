@@ -97,7 +97,7 @@ extension QueueCore {
     text.add(", ", counters.missed.load(ordering: .relaxed), " missed")
     text.add(", ", sums.entries, " entries")
     text.add(", ", sums.stale, " stale")
-    text.add("\n")
+    text.add(isSuspended ? ", suspended\n" : "\n")
     control.forEachSlot { slot in
       if slot.word.isLive { TimerRef(slot: slot, version: slot.version).report(at: now, &text) }
     }

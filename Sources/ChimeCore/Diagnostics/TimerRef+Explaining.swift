@@ -19,7 +19,10 @@ extension TimerRef {
         text.add(isCancelled ? "; its cancel handler" : "; an extra tick or another callback")
         text.add(" has not been called yet")
       }
-      if hasPendingCallback || snapshot.isDue(at: now) {
+      let waits = hasPendingCallback || snapshot.word.isRunning && snapshot.due != .max
+      if waits, control.core?.isSuspended == true {
+        text.add("; its queue is suspended")
+      } else if hasPendingCallback || snapshot.isDue(at: now) {
         text.add("; ")
         tellObstacle(control, now, &text)
       }

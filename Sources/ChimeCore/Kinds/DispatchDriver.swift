@@ -65,7 +65,7 @@ final class DispatchDriver: QueueDriver {
   /// host's or a run loop.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard chime_has_dispatch() != 0, timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
-      !core.passLock.isTaken
+      !core.passLock.isTaken, !core.isSuspended
     else { return SyncCall.wait(core, timeout: timeout, body) }
     let node = WaitNode.current
     let waiter = node.blocksNothing ? nil : WaitRegistry.Waiter(.queue(core), node)
@@ -78,7 +78,11 @@ final class DispatchDriver: QueueDriver {
             hasEnded = core.closing.hasBegun
             isNext = !hasEnded && core.functions.isEmpty
             if let waiter { WaitRegistry.leave(waiter) }
-            if isNext { host.allow { try? ThreadState.inside(core.control) { _ in body() } } }
+            if isNext {
+              isNext =
+                (try? core.runOutsidePass { host.allow { try? ThreadState.inside(core.control) { _ in body() } } })
+                ?? true
+            }
           }
         }
       }

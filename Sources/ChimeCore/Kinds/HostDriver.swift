@@ -38,6 +38,12 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
     if !control.isWall { TimerFile.checkThatIsSet(control.hostFile, time ?? .max, clock: control.clockNumber) }
   }
 
+  func rest(_ core: QueueCore) {
+    TimerFile.set(control.hostFile, .max, clock: control.clockNumber)
+    // A resume, the queue's end or a stop may have set it for now just before: then it must stay so (P28).
+    if !core.isSuspended || control.stopsPoller(id) { control.wakeHost() }
+  }
+
   /// Sets the descriptor, on the wall clock so that a step makes it readable, too. False if the clock was stepped since
   /// the pass has looked at it: behind the setting, so that no step is missed (P13c).
   private func set(_ file: Int32, _ time: Int64) -> Bool {
@@ -95,6 +101,7 @@ extension HostDriver {
     }
     isIdle = false
     isWatching = false
+    if core.isSuspended { return watchWhileSuspended(core, pass) }
     while !core.hasWorkNow || control.hasHadBackground && core.hasWorkForBackgroundOnly, control.inboxIsEmpty {
       guard let next = core.wheel.earliest(), next != .max, let earliest = core.wheel.earliestSlot,
         let slot = earliest.isBackground ? timerInForeground : earliest
@@ -109,6 +116,24 @@ extension HostDriver {
       // If a timer is being written, its writer looks at `watched` at the end (P5).
       isWatching = HostDriver.isWorthWatching(slot)
       if isWatching { return }
+    }
+  }
+
+  /// `watchTimer` while nothing may be called: what waits for the resume is waited for, and every timer that runs.
+  @inline(never)
+  private func watchWhileSuspended(_ core: QueueCore, _ pass: borrowing Pass) {
+    core.takeInbox(pass)
+    core.batch.dropOutdated()
+    isWatching = core.batch.hasOtherTurns || !core.functions.isEmpty
+    while !isWatching, control.inboxIsEmpty {
+      guard let slot = timerInForeground else {
+        isIdle = control.inboxIsEmpty && core.functions.isEmpty
+        if isIdle, sleepers.load(ordering: .sequentiallyConsistent) > 1 { control.wakeHost() }
+        return
+      }
+      let link = SlotLink(slot)
+      control.watched = link
+      isWatching = HostDriver.isWorthWatching(slot)
     }
   }
 

@@ -38,9 +38,9 @@ final class PoolDriver: QueueDriver {
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard work == nil, item.takeTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
     let hasEnded = core.closing.hasBegun
-    let isNext = !hasEnded && core.functions.isEmpty
+    var isNext = !hasEnded && core.functions.isEmpty
     return .of { () throws(Forked) in
-      if isNext { try core.runHere(body) }
+      if isNext { isNext = try core.runOutsidePass { () throws(Forked) in try core.runHere(body) } }
       withoutCancellation { item.endTurn() }
       return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
     }

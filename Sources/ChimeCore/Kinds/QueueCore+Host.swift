@@ -95,6 +95,7 @@ extension QueueCore {
 
   /// Looks, while the queue lives. A step of the wall clock is for the next pass to follow, which is wanted at once.
   var nextDeadline: Int64 {
+    if isSuspended { return .max }
     if control.isWall, control.stepIsPending || !control.knowsWallOffset { return control.now }
     if let next = asQuery(nextDeadline) { return next }
     // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.

@@ -69,6 +69,7 @@ extension QueueCore {
     let wasEnding = pass.frame.thread.hasEnded
     while true {
       if closing.hasBegun { return .queueHasEnded }
+      if isSuspended { break }
       takeInbox(pass)
       if !hasWorkNow {
         guard let next = wheel.earliest(until: max(target, control.virtualNow)), next != .max else { break }

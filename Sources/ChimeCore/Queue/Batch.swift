@@ -37,6 +37,11 @@ struct Batch {
     return true
   }
 
+  /// Whether something waits that is no tick of a timer that is due.
+  var hasOtherTurns: Bool {
+    !pendingCallbacks.isEmpty || !retired.isEmpty || (next..<ready.count).contains { ready[$0].kind != .due }
+  }
+
   func contains(_ slot: TimerSlot) -> Bool { (next..<ready.count).contains { ready[$0].slot == slot.index } }
 
   /// Gives a slot a turn for its pending callback in the next batch, unless it already has one.
@@ -73,6 +78,8 @@ struct Batch {
     if !pendingCallbacks.isEmpty { collectPendingCallbacks() }
     // Into the tick that contains now: some of its timers are due, and the others go back.
     wheel.advance(to: now &+ WheelTicks.rest(shift: wheel.shift), into: &due)
+    // Never is not due, even at the end of time.
+    let latest = min(now, .max - 1)
     for i in due.indices {
       let index = due[i]
       let slot = Slab.slot(index)
@@ -84,7 +91,7 @@ struct Batch {
         continue
       }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
-      if deadline <= now || word.hasWriter {
+      if deadline <= latest || word.hasWriter {
         ready.append(
           BatchItem(deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index, .due))
       } else {

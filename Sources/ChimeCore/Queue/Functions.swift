@@ -193,11 +193,15 @@ extension QueueCore {
     if core.handOver != nil {
       return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other")
     }
-    if ThreadState.frames.holds(core.control) || core.driver.isOnQueue {
-      return .of { () throws(Forked) in
-        try core.runHere(body)
+    let isInside = ThreadState.frames.holds(core.control)
+    if isInside || core.driver.isOnQueue {
+      let run = { () throws(Forked) in try core.runHere(body) }
+      var hasRun = isInside
+      let status = Status.of { () throws(Forked) in
+        if isInside { try run() } else { hasRun = try core.runOutsidePass(run) }
         return .ok
       }
+      if hasRun || status != .ok { return status }
     }
     guard core.driver.takesSync else {
       return Status.unsupported.because("queue has no thread: use chime_queue_async, or a call that drives it")

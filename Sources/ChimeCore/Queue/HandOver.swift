@@ -68,6 +68,19 @@ final class HandOver: @unchecked Sendable {
     }
   }
 
+  /// The queue is not suspended any more: a worker does what has waited.
+  func goOn() {
+    let worker = state.withBusyLock { state in
+      batch.count > 0 || state.deliveries.count > 0 || !state.functions.isEmpty ? helper(&state) : nil
+    }
+    worker?.run()
+  }
+
+  /// Whether a worker has something to do, or is about to look.
+  var isAtWork: Bool {
+    state.withBusyLock { state in (state.idle | state.asked).nonzeroBitCount < state.workers.count }
+  }
+
   private func add(_ append: (inout State) -> Void) {
     let worker = state.withBusyLock { state in
       append(&state)
@@ -79,7 +92,7 @@ final class HandOver: @unchecked Sendable {
   /// Something waits: the worker to be sent on its way once the lock has been released; `nil` if one is already, or all
   /// have something to do.
   private func helper(_ state: inout State) -> (any Worker)? {
-    if state.asked != 0 { return nil }
+    if state.asked != 0 || state.core?.isSuspended == true { return nil }
     if state.idle == 0, state.workers.count < HandOver.mostWorkers {
       // All have something to do: another one may begin earlier than they come to an end.
       _ = Memory.promises {
@@ -111,7 +124,11 @@ final class HandOver: @unchecked Sendable {
   /// lock knows that nothing waits but what is in the ring.
   private func next(_ state: inout State, _ number: Int) -> Work {
     state.asked &= ~(1 << UInt64(number))
-    if state.core == nil { return .nothing }
+    guard let core = state.core else { return .nothing }
+    if core.isSuspended {
+      if number < state.workers.count { state.idle |= 1 << UInt64(number) }
+      return .nothing
+    }
     state.functionIsNext.toggle()
     let isEmpty = batch.count == 0
     if state.functionIsNext || isEmpty && state.deliveries.count == 0, let function = state.functions.popFirst() {

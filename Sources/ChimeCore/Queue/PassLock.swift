@@ -59,5 +59,8 @@ struct PassLock: ~Copyable {
     return false
   }
 
+  /// Whether a pass is under way.
+  var isInPass: Bool { holder.load(ordering: .sequentiallyConsistent) == Holder.pass }
+
   var isTaken: Bool { holder.load(ordering: .relaxed) != Holder.nobody }
 }

@@ -70,6 +70,7 @@ extension QueueCore {
     core.closing.begin()
     let isRunning = try core.releaseTimers() || core.closing.someCallRuns
     core.closing.timersAreReleased()
+    if core.suspensions.isHeld { core.goOn() }
     if control.runsInCalls || core.driver.hasEnded {
       try core.closeHere()
     } else {
@@ -176,6 +177,7 @@ extension QueueCore {
 
   /// What a pass does that is made for their sake.
   func disposeNow(_ pass: borrowing Pass) throws(Forked) {
+    if isSuspended { return }
     takeInbox(pass)
     try disposeRetired(pass)
     if !batch.retired.isEmpty { driver.wake(self) }

@@ -249,7 +249,7 @@ extension QueueCore {
   }
 
   @inline(never)
-  private func sendOn(_ slot: TimerSlot) {
+  func sendOn(_ slot: TimerSlot) {
     slot.link(into: control)
     // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
     // need an earlier wake-up than the present one (P1d).

@@ -13,7 +13,7 @@ extension QueueCore {
       frame.slot = slot.index
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
-      while let delivery = popCallback(sideRecord, control.now) {
+      while !isSuspended, let delivery = popCallback(sideRecord, control.now) {
         let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
         let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
         try Trace.noteCall(record)
@@ -22,6 +22,12 @@ extension QueueCore {
         try held?.release()
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
+      if isSuspended {
+        // The rest comes after the resume. One that came before this has woken a pass that found nothing.
+        frame.slot = nil
+        released.retire(control)
+        return control.wake()
+      }
       try closing.counting { () throws(Forked) in
         try sideRecord.named?.close()
         try sideRecord.writerFields.finalizer?(slot.context)

@@ -8,6 +8,11 @@ extension QueueCore {
   package func pass() throws(Forked) {
     try asPass { pass throws(Forked) in
       control.nextWakeUp = QueueControlBlock.awake
+      // The hooks are not called either.
+      if isSuspended {
+        noteEmptyPass()
+        return try afterSlice(pass)
+      }
       let now = takeChanges(pass)
       if mayCallBack(at: now, pass) {
         // The hooks are callbacks of the queue, too.
@@ -37,6 +42,8 @@ extension QueueCore {
   func afterSlice(_ pass: borrowing Pass, callsBack: Bool = true) throws(Forked) {
     if closing.hasBegun {
       callsBack ? try closeIfPossible(pass) : driver.wake(self)
+    } else if isSuspended {
+      driver.rest(self)
     } else if batch.isOpen {
       driver.wake(self)
     } else {
@@ -84,9 +91,10 @@ extension QueueCore {
 
   /// The rest of `runSlice`, for the changes that were taken in.
   func runSlice(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
+    if isSuspended { return noteEmptyPass() }
     let before = delivered
     if !functions.isEmpty, !isOver(limit) { try runFunctions(limit, pass) }
-    if isOver(limit) { return }
+    if isOver(limit) || isSuspended { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
@@ -169,7 +177,7 @@ extension QueueCore {
   @inline(never)
   private func deliverBatch(_ limit: Limit, since before: Int, _ pass: borrowing Pass) throws(Forked) {
     let endsEarly = limit.end != .max || limit.isOfRun
-    while delivered &- before < limit.count, let item = batch.takeTurn() {
+    while delivered &- before < limit.count, !isSuspended, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
       if item.kind != .due {
         _ = slot.clear(TimerWord.enqueuedBit)
@@ -237,7 +245,7 @@ extension QueueCore {
   /// - Returns: how many it has delivered; `most` when time was up.
   @inline(never)
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) throws(Forked) -> Int {
-    guard var slot = next() else { return 0 }
+    guard !isSuspended, var slot = next() else { return 0 }
     var tick = StartedTick(slot)
     var count = 0
     var isOver = false
@@ -252,10 +260,11 @@ extension QueueCore {
           } else {
             let now = control.now
             if word.hasPendingCallback { try deliverCallbacks(of: slot, word, &tick, at: now, frame) }
-            try deliver(&tick, slot, at: now, frame)
+            // One of them may have suspended the queue.
+            if isSuspended { sendOn(slot) } else { try deliver(&tick, slot, at: now, frame) }
             isOver = now > timeOfEnd
           }
-          guard !isOver, count < most, let another = next() else { return }
+          guard !isOver, count < most, !isSuspended, let another = next() else { return }
           slot = another
         }
       }
@@ -278,7 +287,7 @@ extension QueueCore {
   ) throws(Forked) {
     let (due, activationSequence) = (slot.dueTime(word), slot.activationSequence)
     var left = 64
-    while left > 0, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now) {
+    while left > 0, !isSuspended, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now) {
       left -= 1
       try deliver(&tick, slot, at: now, frame)
     }
@@ -290,11 +299,11 @@ extension QueueCore {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
-      while records.areTaken, let released = batch.takeRetired() {
+      while records.areTaken, !isSuspended, let released = batch.takeRetired() {
         if let kept = try disposeIntoRecords(released, pass) { return batch.appendRetired(kept) }
       }
     } else {
-      while let released = batch.takeRetired() { try dispose(released, pass.frame) }
+      while !isSuspended, let released = batch.takeRetired() { try dispose(released, pass.frame) }
     }
   }
 
@@ -305,7 +314,7 @@ extension QueueCore {
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
     if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
-    while left > 0, let item = functions.next() {
+    while left > 0, !isSuspended, let item = functions.next() {
       left -= 1
       if records.areTaken, !closing.hasBegun {
         records.append(item, at: control.wallTime(control.now))

@@ -22,6 +22,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   let passLock = PassLock()
   let closing = Closing()
   let functions = Functions()
+  let suspensions = Suspensions()
   /// What `QueueCore.statistics` says of the wheel.
   let entries = Atomic<Int>(0)
 

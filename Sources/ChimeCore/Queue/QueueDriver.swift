@@ -1,11 +1,13 @@
 /// What wakes a queue. This is most of what differs between kinds of queues.
 ///
-/// Only the pass arms; any other thread only wakes. All but the first four have defaults below: a kind overrides those whose
+/// Only the pass arms; any other thread only wakes. Four have no default: `arm`, `wake`, `close` and `tellObstacle`: a kind overrides those whose
 /// heading is true of it.
 package protocol QueueDriver: AnyObject, Sendable {
   /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass. A driver that can only wait on
   /// the monotonic clock waits until `control.monotonicTime` of it.
   func arm(at time: Int64?)
+  /// Makes no pass come until a wake. Called by the pass of a suspended queue.
+  func rest(_ core: QueueCore)
   /// Makes a pass of `core`, the queue, come now. Any thread, inside calls and passes: it calls nothing of the host's.
   func wake(_ core: QueueCore)
   /// Ends the driver: no pass comes any more. Called by the last pass.
@@ -62,6 +64,7 @@ package protocol QueueDriver: AnyObject, Sendable {
 }
 
 extension QueueDriver {
+  package func rest(_ core: QueueCore) { arm(at: nil) }
   package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body)
   }
