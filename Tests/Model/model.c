@@ -167,6 +167,31 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
   return took_effect(t);
 }
 
+statuses model_set_interval(model *m, timer *t, int64_t interval_ns) {
+  chime_schedule *s = &t->schedule;
+  statuses refusals = interval_ns <= 0 ? STATUS(CHIME_ERROR_INVALID_ARGUMENT) : 0;
+  if (t->released) refusals |= STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (refusals != 0) return refusals;
+  if (!t->has_schedule || s->interval_ns == 0) return nothing_to_do(t);
+  s->interval_ns = interval_ns;
+  if (s->leeway_ns >= interval_ns) s->leeway_ns = interval_ns - 1;
+  if (s->jitter_ns > interval_ns) s->jitter_ns = interval_ns;
+  if (t->random_part > interval_ns) t->random_part = interval_ns;
+  return took_effect(t);
+}
+
+statuses model_suspend_queue(model *m, int is_inside) {
+  m->suspensions += 1;
+  m->is_held_up = 1;
+  return is_inside ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK);
+}
+
+statuses model_resume_queue(model *m) {
+  if (m->suspensions == 0) return STATUS(CHIME_IGNORED);
+  m->suspensions -= 1;
+  return STATUS(CHIME_OK);
+}
+
 statuses model_suspend(model *m, timer *t) {
   if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (t->state != CHIME_STATE_RUNNING) return drop_extra_tick(m, t);
@@ -258,6 +283,7 @@ void model_end_queue(model *m) {
   for (int i = m->function_next; i < m->function_count; i += 1) m->functions[i].is_dropped = 1;
   m->function_next = m->function_count;
   m->has_ended = 1;
+  m->suspensions = 0;
 }
 
 int model_named(model *m, timer *t, int key) {

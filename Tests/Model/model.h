@@ -104,6 +104,9 @@ typedef struct model {
   int function_count; /* made */
   int function_next;  /* to run */
   int has_ended;      /* the queue was released */
+  int suspensions;    /* suspends of the queue without a resume */
+  int is_held_up;     /* since a suspension: what was owed at once may be owed still, */
+  int has_rest;       /* and turns of a pass that it has cut short are left */
 
   int advancing;
   int64_t goal; /* of the advance that runs */
@@ -133,6 +136,7 @@ statuses model_activate(model *m, timer *t, const chime_schedule *schedule);
 statuses model_restart(model *m, timer *t, const chime_schedule *schedule);
 statuses model_restart_first(model *m, timer *t, int64_t first_ns, int is_deadline);
 statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule);
+statuses model_set_interval(model *m, timer *t, int64_t interval_ns);
 statuses model_suspend(model *m, timer *t);
 statuses model_resume(model *m, timer *t);
 statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns);
@@ -141,6 +145,9 @@ statuses model_cancel(model *m, timer *t);
 statuses model_release(model *m, timer *t);
 void model_target_release(model *m, target *t);
 void model_end_queue(model *m);
+/** From within a callback or not. */
+statuses model_suspend_queue(model *m, int is_inside);
+statuses model_resume_queue(model *m);
 /** -1 when the key is free. */
 int model_named(model *m, timer *t, int key);
 /** Has no more calls of the handler come. */

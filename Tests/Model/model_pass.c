@@ -217,10 +217,13 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
 
 void model_advance_begins(model *m, int64_t goal) {
   m->advancing = 1;
-  m->in_pass = 0;
+  /* The turns of a pass that a suspension has cut short come first, behind the functions. */
+  m->in_pass = m->has_rest;
   m->goal = goal;
   m->passes_beyond = 0;
   begin_instant(m);
+  m->passes_here = m->in_pass;
+  m->pass_functions_end = m->function_count;
 }
 
 /** In this pass no turn is left that has to deliver something. */
@@ -241,6 +244,14 @@ void model_advance_ended(model *m, chime_status status) {
   if (!m->has_ended && (m->passes_here + m->perhaps_here >= 1000 || m->passes_beyond >= 1000))
     permitted |= STATUS(CHIME_ERROR_LIMIT);
   expect_status("chime_queue_advance", status, permitted);
+  if (status == CHIME_OK && m->suspensions > 0) {
+    m->now = m->goal > m->now ? m->goal : m->now;
+    m->has_rest = m->in_pass && m->collected && m->turn_next < m->turn_count;
+    m->in_pass = 0;
+    m->advancing = 0;
+    m->fire_dropped = 1; /* OPEN: a turn that is left may be of a timer that has gone */
+    return;
+  }
   if (status == CHIME_OK) {
     do end_pass(m, "the end of the advance");
     while (begin_pass(m, 0));
@@ -248,6 +259,8 @@ void model_advance_ended(model *m, chime_status status) {
   }
   m->advancing = 0;
   m->in_pass = 0;
+  m->is_held_up = 0;
+  m->has_rest = 0;
   m->fire_dropped = 0;
   for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) t->has_stale_turn = 0;
 }
@@ -339,6 +352,7 @@ static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) 
 }
 
 static void must_not_overlap(const model *m, const char *what) {
+  if (m->suspensions > 0) fail("%s on a suspended queue", what);
   const timer *busy = model_busy_timer(m);
   if (busy != NULL) fail("%s inside a callback of timer %d", what, busy->number);
 }
@@ -471,13 +485,14 @@ void model_destructor_runs(model *m, target *g) {
 void model_nothing_is_owed(const model *m) {
   for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->busy) fail("timer %d is busy", t->number);
+    if (m->is_held_up && !m->has_ended) continue;
     if (model_has_to_end(t)) {
       fail("timer %d was released; finalized %d, cancels owed %u", t->number, t->finalized, t->cancels);
     }
   }
   for (const named_handler *h = m->named; h < m->named + m->named_count; h += 1) {
     int is_due = h->finalizer_is_due || m->timers[h->timer].released;
-    if (!h->has_finalizer || h->finalized == is_due) continue;
+    if (!h->has_finalizer || h->finalized == is_due || (m->is_held_up && !m->has_ended)) continue;
     fail("timer %d, key %d: finalizer %s", h->timer, h->key, is_due ? "owed" : "too early");
   }
   for (int i = 0; i < m->target_count; i += 1) {
@@ -490,6 +505,10 @@ void model_nothing_is_owed(const model *m) {
 }
 
 int64_t model_next_deadline(const model *m) {
+  if (m->suspensions > 0) return INT64_MAX;
+  for (const timer *t = m->timers; m->is_held_up && !m->advancing && t < m->timers + m->timer_count; t += 1) {
+    if (model_has_to_end(t)) return INT64_MIN;
+  }
   if (m->function_next < m->function_count) return INT64_MIN;
   for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (!t->released && (timer_has_extra(t) || (t->ends_itself && !m->advancing))) return INT64_MIN;

@@ -16,6 +16,7 @@
   O(RESTART_AFTER, 2, restart_first, TAKES_AMOUNT) \
   O(RESTART_UNTIL, 2, restart_first, TAKES_DEADLINE) \
   O(RESCHEDULE, 3, call_with_schedule, MAY_TAKE_SCHEDULE) \
+  O(SET_INTERVAL, 2, set_interval, TAKES_AMOUNT) \
   O(SUSPEND, 3, call_timer, 0) \
   O(RESUME, 3, call_timer, 0) \
   O(POSTPONE, 2, postpone, TAKES_AMOUNT) \
@@ -34,6 +35,8 @@
   O(TARGET_RETAIN, 1, call_target, 0) \
   O(TARGET_RELEASE, 2, call_target, 0) \
   O(ASYNC, 1, call_async, 0) \
+  O(SUSPEND_QUEUE, 1, suspend_or_resume, 0) \
+  O(RESUME_QUEUE, 2, suspend_or_resume, 0) \
   O(END_QUEUE, 1, end_queue, 0)
 
 #define KIND(kind, weight, function, takes) kind,

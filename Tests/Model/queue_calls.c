@@ -73,6 +73,17 @@ void call_async(const operation *o, timer *t) {
   M->function_count += 1;
 }
 
+/* A suspended queue is resumed soon, so that something happens: it is resumed twice as often. */
+void suspend_or_resume(const operation *o, timer *t) {
+  if (o->kind == SUSPEND_QUEUE) {
+    statuses permitted = model_suspend_queue(M, the.depth > 0);
+    expect_status("queue_suspend", chime_queue_suspend(the.queue), permitted);
+    return;
+  }
+  statuses permitted = model_resume_queue(M);
+  expect_status("queue_resume", chime_queue_resume(the.queue), permitted);
+}
+
 void end_queue(const operation *o, timer *t) {
   statuses released = STATUS(CHIME_RUNNING) | (model_busy_timer(M) != NULL ? 0 : STATUS(CHIME_OK));
   /* From outside it is the end of the input. */

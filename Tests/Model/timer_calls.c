@@ -125,6 +125,12 @@ void restart_first(const operation *o, timer *t) {
                 permitted);
 }
 
+void set_interval(const operation *o, timer *t) {
+  statuses permitted = model_set_interval(M, t, o->amount_ns);
+  trace("    interval %" PRId64, o->amount_ns);
+  expect_status("set_interval", chime_timer_set_interval(t->id, o->amount_ns), permitted);
+}
+
 void postpone(const operation *o, timer *t) {
   int64_t amount = o->is_relative ? saturating_sum(M->now, o->amount_ns) : o->amount_ns;
   statuses permitted;
