@@ -419,6 +419,12 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
     });
   }
   status reschedule(const chime_schedule &schedule) const noexcept { return chime_timer_reschedule(id_, &schedule); }
+  /** Changes the interval and nothing else: the next deadline stays. */
+  template <class D> status set_interval(D interval) const noexcept {
+    return chime_timer_set_interval(id_, nanoseconds(interval));
+  }
+  /** Whether queue::run returns although the timer runs. */
+  status set_background(bool background) const noexcept { return chime_timer_set_background(id_, background ? 1 : 0); }
   status suspend() const noexcept { return chime_timer_suspend(id_); }
   status resume() const noexcept { return chime_timer_resume(id_); }
   template <class D> status postpone(D delay) const noexcept { return chime_timer_postpone(id_, nanoseconds(delay)); }
@@ -496,6 +502,10 @@ class queue {
     /* Below 0 it is refused, and the queue stays. */
     return chime_queue_shutdown(most < 0 ? id_ : detach(), most);
   }
+
+  /** No callback begins until as many calls of resume, or the queue's end. */
+  status suspend() const noexcept { return chime_queue_suspend(id_); }
+  status resume() const noexcept { return chime_queue_resume(id_); }
 
   /**
    * Makes a timer that runs. Options' handler, context and finalizer are the lambda's.

@@ -75,6 +75,24 @@ public class AnyTimerQueue: @unchecked Sendable {
     }
   }
 
+  // MARK: Holding back
+
+  /// Holds the queue's callbacks back, until as many calls of `resume`: once it has returned, no tick begins and no function.
+  /// Time goes on; what becomes due meanwhile comes after the resume, the missed ticks of a timer as one. The queue's end ends
+  /// the suspension, too.
+  ///
+  /// A call of an asynchronous handler whose tick has begun is not held back.
+  ///
+  /// - Returns: done; running while a callback runs, as is always so inside it; ignored by a queue that has ended.
+  @discardableResult
+  public func suspend() -> ChimeTimer.Outcome { (try? QueueCore.suspend(id).outcome()) ?? .ignored }
+
+  /// Takes one `suspend` back. If it was the last, callbacks begin again.
+  ///
+  /// - Returns: done; ignored if the queue is not suspended, or has ended.
+  @discardableResult
+  public func resume() -> ChimeTimer.Outcome { (try? QueueCore.resume(id).outcome()) ?? .ignored }
+
   // MARK: Looking
 
   /// The time on the queue's clock, which goes on after the queue's end; virtual time then stands still.

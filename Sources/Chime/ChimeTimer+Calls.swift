@@ -85,6 +85,21 @@ extension TimerReference {
     return TimerInstant(timeline, nanoseconds: deadline)
   }
 
+  /// The schedule that the timer was given last, with what `restart(after:)` and `setInterval` have changed of it since; `nil`
+  /// if there was never one, and once the timer has ended.
+  public var schedule: Schedule? {
+    guard !hasLostTarget, var schedule = TimerRef(handle)?.snapshot?.schedule else { return nil }
+    if schedule.firstIsDeadline { schedule.timeline = timeline }
+    return schedule
+  }
+
+  /// Whether `HostTimerQueue.run` returns although the timer is running. It makes no other difference. A timer that has ended
+  /// is not in the background, and to set it changes nothing, as where memory has run out.
+  public var isInBackground: Bool {
+    get { !hasLostTarget && TimerRef(handle)?.snapshot?.isBackground == true }
+    set { _ = answer { $0.setBackground(newValue) } }
+  }
+
   /// What the core compares a tick's with; `nil` once the timer has ended.
   package var generation: UInt64? { hasLostTarget ? nil : TimerRef(handle)?.generation }
 
@@ -153,6 +168,19 @@ extension TimerReference {
     let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
     try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
     return try perform(.moves) { $0.reschedule(interval: length, leeway: late) }
+  }
+
+  /// Changes the interval and nothing else: the next tick is due when it was, and the grid goes on from there by the new
+  /// interval. First delay, state, policies, tick limit and the count against it stay; of leeway and jitter what does not go
+  /// with the new interval is cut off. Ignored by a timer that ticks once, or has ended.
+  ///
+  /// - Parameter interval: above 0.
+  /// - Returns: done, running or ignored.
+  /// - Throws: `invalidArgument`, `noMemory`.
+  @discardableResult
+  public func setInterval(_ interval: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    try Schedule.checkInterval(interval)
+    return try perform { $0.setInterval(interval.nanoseconds) }
   }
 
   /// Changes the schedule; the state stays. A first delay counts from now.

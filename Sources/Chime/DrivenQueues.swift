@@ -63,6 +63,18 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
     if status.isFailure { throw status.error }
   }
 
+  /// Processes and waits in turn until something was called: all that was due then. Waits for time.
+  ///
+  /// - Parameter untilStopped: whether to wait when no timer is running.
+  /// - Returns: whether something was called; false if no timer is running, or after `stop`.
+  /// - Throws: as `process`.
+  @discardableResult
+  public func runOnce(untilStopped: Bool = false) throws(ChimeError) -> Bool {
+    let status = QueueCore.run(id, untilStopped: untilStopped, once: true)
+    if status.isFailure { throw status.error }
+    return status == .ok
+  }
+
   /// Makes `run` return; if none is under way, the next one returns at once. Any thread.
   public func stop() { _ = QueueCore.stop(id) }
 }
