@@ -32,7 +32,7 @@ SHORT = {"compareExchange": "CAS", "weakCompareExchange": "CAS", "compare_exchan
 RECEIVERS = {"control": "QueueControlBlock", "slot": "TimerSlot", "earliest": "TimerSlot", "writing": "Writing", "position": "WheelPosition",
              "passLock": "PassLock", "closing": "Closing", "functions": "Functions", "handOver": "HandOver", "core": "QueueCore",
              "target": "TimerTarget", "sideRecord": "SideRecordView", "timer": "TimerRef", "wheel": "Wheel", "batch": "Batch",
-             "stopRequest": "StopRequest", "forget": "TimerSlot", "owner": "QueueControlBlock"}
+             "stopRequest": "StopRequest", "suspensions": "Suspensions", "forget": "TimerSlot", "owner": "QueueControlBlock"}
 IN_SWIFT = re.compile(r"\.(load|store|exchange|compareExchange|weakCompareExchange|max|min|add|subtract|wrappingAdd|wrappingSubtract|"
                       r"bitwiseOr|bitwiseAnd)\s*\(|\batomicMemory(Fence)\s*\(")
 IN_C = re.compile(r"\b(?:__)?atomic_(load|store|exchange|compare_exchange|fetch_\w+?|\w+_fetch|flag_test_and_set|flag_clear|thread_fence)"

@@ -186,14 +186,14 @@ mutation("tick-rounds-down", "3", "WheelTicks.tick", "rounds down",
          ("Wheel/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
-         [(BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
+         [(BATCH, "if «BROKEN || »deadline <= latest || word.hasWriter {"),
           (DELIVERY, "kind == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
           (DELIVERY, "if word.isRunning, kind == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
          C("an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and WheelTicks.tick", "rounds down, and exact deadlines are not compared",
          [("Wheel/WheelTicks.swift", "    guard time > 0 else { return 0 }\n«    if BROKEN { return UInt64(time) >> shift }\n»"),
-          (BATCH, "if «BROKEN || »deadline <= now || word.hasWriter {"),
+          (BATCH, "if «BROKEN || »deadline <= latest || word.hasWriter {"),
           (DELIVERY, "kind == .due && «(BROKEN || »due <= now«)» && due != .max && !closing.hasBegun"),
           (DELIVERY, "if word.isRunning, kind == .due, «BROKEN || »due <= now, due != .max {"),
           (DELIVERY, "    let isDue = word.isRunning && «(BROKEN || »deadline <= now«)» && deadline != .max\n")],
@@ -969,7 +969,25 @@ mutation("own-file-highest", "15", "chime_own_files_close_inherited", "the highe
 mutation("own-file-not-noted", "15", "chime_own_file", "a descriptor that is higher than all before is not noted as the highest",
          ("../CPlatform/linux/own_files.c", "  while («!BROKEN && »known < file && !__atomic"), F("fork", "files_wherever_they_lie"))
 mutation("list-one-more", "1", "chime_queue_list", "one id more than there is room for is written",
-         ("../ChimeC/Queues.swift", "if found < capacity« + (BROKEN ? 1 : 0)» { unsafe queues?["), C("each_function_writes_as_much_as_fits"))
+         ("../ChimeC/Queues.swift", "if found < capacity« + (BROKEN ? 1 : 0)» { unsafe ids?["), C("each_function_writes_as_much_as_fits"))
+mutation("suspend-unnoticed", "7", "QueueCore.isSuspended", "a pass goes on with its batch when its queue was suspended",
+         ("Queue/QueueCore+Pass.swift", "while delivered &- before < limit.count, «BROKEN || »!isSuspended, let item"),
+         C("a_callback_may_suspend_its_own_queue", "a_pass_goes_on_where"))
+mutation("suspend-unwoken", "1", "QueueCore.goOn", "a resume wakes nobody",
+         ("Queue/Suspensions.swift", "    «if !BROKEN { »driver.wake(self)« }»"), C("nothing_begins_on_a_suspended_queue"))
+mutation("suspend-wakes", "13", "QueueDriver.rest", "the pass of a suspended queue asks for another one",
+         ("Queue/QueueCore+Pass.swift", "      «BROKEN ? driver.wake(self) : »driver.rest(self)"), C("a_suspended_queue_does_not_wake_up"))
+mutation("suspend-says-ok", "7", "QueueCore.isAtWork", "a suspend does not see that a callback runs",
+         ("Queue/Suspensions.swift", "while «!BROKEN && (»passLock.isInPass || suspensions.hasFunctions || handOver?.isAtWork == true«)» {"),
+         C("a_suspend_says_whether_a_callback_runs"))
+mutation("background-unwatched", "1", "TimerRef.setBackground", "a run that sleeps does not hear that its timer is in the background",
+         ("Timer/TimerRef+Settings.swift", "if isBackground«, !BROKEN» { control.noteEnd(of: slot) }"),
+         I("set_background ends run"))
+mutation("interval-keeps-random-part", "5", "Writing.store(interval:)", "a random part longer than the new interval is kept",
+         ("Timer/TimerRef+Settings.swift", "randomPart = «BROKEN ? sideRecord.writerFields.randomPart : »min("),
+         C("jitter_does_not_outlast_the_interval"), M())
+mutation("interval-snapshot", "18", "TimerSlot.isUnchanged", "a query does not notice that the interval was changed meanwhile",
+         ("Slot/Snapshot.swift", "      «BROKEN || »period == snapshot.period, leeway"), I("a query beside set_interval"))
 mutation("report-one-more", "1", "TextWriter", "one byte more than there is room for is written",
          ("Platform/Text.swift", "if length < capacity - 1« + (BROKEN ? 2 : 0)» { unsafe base?[length]"), C("each_function_writes_as_much_as_fits"))
 mutation("merged-one-more", "13", "QueueCounters.count", "the first callback counts as merged, too",

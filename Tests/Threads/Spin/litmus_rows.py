@@ -182,6 +182,11 @@ def watched(store=SC, look=SC):
     return sees([W("watched", 1, store), R("word", look)], [X("word", 0), R("watched", SC)], watched=0, word=1)
 
 
+def suspended(count=SC, look=SC):
+    """P28. A pass takes its lock, then looks whether the queue is suspended; a suspend says so, then looks for a pass."""
+    return sees([X("lock_of_pass", 1), R("suspends", look)], [X("suspends", 1, count), R("lock_of_pass", SC)], lock_of_pass=0, suspends=0)
+
+
 def pin(look=SC):
     """P7. A call pins the queue, then checks its id; the end retires the id, then looks for pins."""
     return sees([X("pins", 1), R("id", SC)], [X("id", 0), R("pins", look)], pins=0, id=1)
@@ -263,6 +268,8 @@ ROWS = [
     ("P5 watched", watched(), "all sc", False, False),
     ("", watched(store=REL), "watched stored with release", True, True),
     ("", watched(look=ACQ), "word loaded with acquire", True, False),
+    ("P28 suspension", suspended(), "all sc", False, False),
+    ("", suspended(look=ACQ), "suspends loaded with acquire", True, False),
     ("P7 pin", pin(), "all sc", False, False),
     ("", pin(look=ACQ), "pins loaded with acquire", True, False),
     ("P13b step, next wake-up", step(), "all sc but the first look", False, False),
@@ -301,6 +308,7 @@ CODE = {
     "P3b word read twice, deadline": (f"{BEGIN} {STORE} {GIVE_UP}", f"{QUERY} Snapshot:isUnchanged"),
     "P6 waited flag": ("TimerSlot+Word:requestWakeUp", "TimerSlot+Word:endCallback"),
     "P5 watched": ("HostDriver:watchTimer HostDriver:isWorthWatching", "TimerRef+Fast:cancel QueueControlBlock:noteEnd"),
+    "P28 suspension": ("PassLock:take Suspensions:isHeld", "Suspensions:change PassLock:isInPass"),
     "P7 pin": ("QueueControlBlock:pinned QueueCore:whileItLives", "QueueControlBlock:clearID QueueControlBlock:waitForPins"),
     "P13b step, next wake-up": ("WallClock:wakeAfterStep QueueControlBlock:wake", "WallClock:takeStep QueueCore+Pass:armNextWakeUp"),
     "P8 creation, release": ("Writing:publish", "QueueControlBlock:clearID QueueCore+Closing:releaseTimers"),
@@ -308,7 +316,7 @@ CODE = {
     "P21 reserve, link": ("common/memory.c:give_to_reserve", "common/memory.c:take_from_list"),
     "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise"),
 }
-NAMES = {"start_order": "activationSequence", "flag": "stepIsPending", "head": "free_lists", "link": "whole"}
+NAMES = {"start_order": "activationSequence", "flag": "stepIsPending", "head": "free_lists", "link": "whole", "lock_of_pass": "holder"}
 NOT_IN_CODE = ("clock", "lock")
 
 
