@@ -117,7 +117,8 @@ TESTS_ON_ALL_QUEUES(a_handler_may_change_its_interval) {
 
 /* Under DELAY the interval counts from the end of the handler, and is the new one. */
 VIRTUAL_TEST(with_the_policy_delay_the_new_interval_follows_the_handler) {
-  probe *a = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .interval_ns = 10, .missed_policy = CHIME_MISSED_DELAY));
+  probe *a =
+      probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .interval_ns = 10, .missed_policy = CHIME_MISSED_DELAY));
   a->on_tick = set_the_interval;
   a->other = a->number == 0 ? probe_every_quietly(t, queue, CHIME_HOUR) : NULL;
   ADVANCE(10);
@@ -142,7 +143,8 @@ TESTS_ON_ALL_QUEUES(a_schedule_comes_back_as_it_was_given) {
   const chime_schedule given[] = {
       SCHEDULE(.first_ns = 0),
       SCHEDULE(.first_ns = CHIME_FOREVER, .leeway_ns = 5),
-      SCHEDULE(.first_ns = 3 * CHIME_HOUR, .resume_policy = CHIME_RESUME_REMAINING, .missed_policy = CHIME_MISSED_DELAY),
+      SCHEDULE(.first_ns = 3 * CHIME_HOUR, .resume_policy = CHIME_RESUME_REMAINING,
+               .missed_policy = CHIME_MISSED_DELAY),
       SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = INT64_MIN),
       SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = INT64_MAX, .interval_ns = 1),
       SCHEDULE(.interval_ns = CHIME_SECOND, .leeway_ns = CHIME_SECOND - 1000, .tick_limit = UINT64_MAX, .jitter_ns = 1),

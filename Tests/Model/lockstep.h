@@ -49,7 +49,8 @@ void make_call(const operation *o, timer *t);
 
 /* timer_calls.c and queue_calls.c: a call, to both. Those on a timer have one. */
 typedef void both_call(const operation *o, timer *t);
-both_call create, call_with_schedule, restart_first, set_interval, call_timer, postpone, cancel_and_wait, add_handler, remove_handler;
+both_call create, call_with_schedule, restart_first, set_interval, call_timer, postpone, cancel_and_wait, add_handler,
+    remove_handler;
 both_call call_advance, call_jump, call_target, call_async, suspend_or_resume, end_queue, add_script;
 
 /* callbacks.c: what the library calls */

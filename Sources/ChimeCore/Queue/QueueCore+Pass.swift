@@ -287,7 +287,8 @@ extension QueueCore {
   ) throws(Forked) {
     let (due, activationSequence) = (slot.dueTime(word), slot.activationSequence)
     var left = 64
-    while left > 0, !isSuspended, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now) {
+    while left > 0, !isSuspended, slot.wordInOrder.hasPendingCallback, slot.isStillDue(due, activationSequence, at: now)
+    {
       left -= 1
       try deliver(&tick, slot, at: now, frame)
     }

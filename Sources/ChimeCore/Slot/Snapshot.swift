@@ -38,14 +38,6 @@ package struct Snapshot: Sendable {
   package var hasSchedule: Bool { flags.contains(.hasSchedule) }
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
-  /// The schedule as it was given, but for a one-shot's limit; `nil` if there was never one.
-  package var schedule: Schedule? {
-    guard hasSchedule else { return nil }
-    return Schedule(
-      first: ownFirst ?? period, firstIsDeadline: flags.contains(.firstIsDeadline), interval: interval, leeway: leeway,
-      jitter: jitter, tickLimit: tickLimit, missedPolicy: flags.contains(.delayPolicy) ? .delay : .coalesce,
-      resumePolicy: flags.contains(.keepsRemaining) ? .remaining : .coalesce)
-  }
   @inline(__always)
   package var leeway: Int64 { hasSchedule ? cellLeeway.nanoseconds : 0 }
   /// How much time is left until the next tick is due, 0 if it is due already; of a suspended timer that keeps it, the

@@ -165,3 +165,14 @@ extension Writing {
     return time.saturatingAdd(part)
   }
 }
+
+extension Snapshot {
+  /// The schedule as it was given, but for a one-shot's limit; `nil` if there was never one.
+  package var schedule: Schedule? {
+    guard hasSchedule else { return nil }
+    return Schedule(
+      first: ownFirst ?? period, firstIsDeadline: flags.contains(.firstIsDeadline), interval: interval, leeway: leeway,
+      jitter: jitter, tickLimit: tickLimit, missedPolicy: flags.contains(.delayPolicy) ? .delay : .coalesce,
+      resumePolicy: flags.contains(.keepsRemaining) ? .remaining : .coalesce)
+  }
+}
