@@ -302,6 +302,16 @@ func (q *Queue) RunUntilStopped() (Status, error) {
 	return status, err
 }
 
+// Suspend holds all functions of the queue back until as many calls of Resume; time goes on. Running: one has not returned.
+func (q *Queue) Suspend() (Status, error) {
+	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_suspend(id) })
+}
+
+// Resume takes one Suspend back. Ignored: the queue is not suspended.
+func (q *Queue) Resume() (Status, error) {
+	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_resume(id) })
+}
+
 // Stop makes Run return.
 func (q *Queue) Stop() (Status, error) {
 	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_stop(id) })

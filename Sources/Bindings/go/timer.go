@@ -130,6 +130,21 @@ func (t *Timer) Reschedule(schedule Schedule) (Status, error) {
 	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_reschedule(id, schedule.inC()) })
 }
 
+// SetInterval changes the interval and nothing else: the next tick is due when it was. Ignored: the timer ticks once.
+func (t *Timer) SetInterval(interval time.Duration) (Status, error) {
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_set_interval(id, C.int64_t(interval)) })
+}
+
+// SetBackground says whether Run returns although the timer is running.
+func (t *Timer) SetBackground(background bool) error {
+	on := C.int32_t(0)
+	if background {
+		on = 1
+	}
+	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_set_background(id, on) })
+	return err
+}
+
 // Suspend holds ticks back until Resume. Once it has returned, none starts.
 func (t *Timer) Suspend() (Status, error) {
 	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })

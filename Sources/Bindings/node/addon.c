@@ -452,6 +452,7 @@ static napi_value settled(napi_env env, chime_status status, chime_timer_t timer
   C(timerRestartUntil, chime_timer_restart_until(timer, integer(env, values[1]))) \
   C(timerPostpone, chime_timer_postpone(timer, integer(env, values[1]))) \
   C(timerPostponeUntil, chime_timer_postpone_until(timer, integer(env, values[1]))) \
+  C(timerSetInterval, chime_timer_set_interval(timer, integer(env, values[1]))) \
   C(timerSuspend, chime_timer_suspend(timer)) \
   C(timerResume, chime_timer_resume(timer)) \
   C(timerFire, chime_timer_fire(timer)) \

@@ -163,6 +163,8 @@ export class Timer {
       handler. 'ignored': "the timeout won", or it does not run. */
   postpone(delay: Duration): Outcome;
   postponeTo(deadline: Deadline): Outcome;
+  /** Changes the interval and nothing else: the next tick is due when it was. 'ignored': it ticks once. */
+  setInterval(interval: Duration): Outcome;
   suspend(): Outcome;
   resume(): Outcome;
   /** Asks for one extra tick, soon. */

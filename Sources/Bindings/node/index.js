@@ -262,6 +262,9 @@ class Timer {
   postponeTo(time) {
     return this.#done(native.timerPostponeUntil(this.#id, deadline(time, 'deadline', this.#queue.clock)), false);
   }
+  setInterval(interval) {
+    return this.#done(native.timerSetInterval(this.#id, nanoseconds(interval, 'interval')), false);
+  }
   suspend() {
     return this.#done(native.timerSuspend(this.#id), true);
   }

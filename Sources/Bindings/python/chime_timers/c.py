@@ -153,7 +153,8 @@ class TimerInfo(Sized):
         ("size", c_uint32), ("state", c_uint32), ("queue", c_uint64), ("generation", c_uint64),
         ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("due_count", c_uint64), ("busy", c_int32),
-        ("has_schedule", c_int32), ("missed", c_uint64), ("jitter_ns", c_int64),
+        ("has_schedule", c_int32), ("missed", c_uint64), ("jitter_ns", c_int64), ("background", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -205,6 +206,8 @@ queue_process = _declared("queue_process", c_uint64, c_uint32, POINTER(c_uint32)
 queue_take_ticks = _declared("queue_take_ticks", c_uint64, POINTER(Tick), c_size_t, c_size_t, POINTER(c_size_t))
 queue_run = _declared("queue_run", c_uint64, c_uint32)
 queue_stop = _declared("queue_stop", c_uint64)
+queue_suspend = _declared("queue_suspend", c_uint64)
+queue_resume = _declared("queue_resume", c_uint64)
 main_run = _declared("main_run")
 main_stop = _declared("main_stop")
 timer_create = _declared("timer_create", c_uint64, POINTER(TimerOptions), POINTER(c_uint64))
@@ -215,6 +218,8 @@ timer_activate = _declared("timer_activate", c_uint64, POINTER(Schedule))
 timer_restart = _declared("timer_restart", c_uint64, POINTER(Schedule))
 timer_restart_after = _declared("timer_restart_after", c_uint64, c_int64)
 timer_restart_until = _declared("timer_restart_until", c_uint64, c_int64)
+timer_set_interval = _declared("timer_set_interval", c_uint64, c_int64)
+timer_set_background = _declared("timer_set_background", c_uint64, c_int32)
 timer_suspend = _declared("timer_suspend", c_uint64)
 timer_resume = _declared("timer_resume", c_uint64)
 timer_reschedule = _declared("timer_reschedule", c_uint64, POINTER(Schedule))

@@ -364,6 +364,15 @@ class Queue:
         call.finish()
         return outcome(status)
 
+    def suspend(self) -> Outcome:
+        """No callback of the queue begins until as many calls of `resume`, or the queue's end; time goes on, and what was
+        missed comes as one tick. RUNNING: one has not returned."""
+        return outcome(c.queue_suspend(self._cell))
+
+    def resume(self) -> Outcome:
+        """Takes one `suspend` back. IGNORED: the queue is not suspended."""
+        return outcome(c.queue_resume(self._cell))
+
     def stop(self) -> Outcome:
         """Makes `run` return. From any thread, and from a handler."""
         return outcome(c.queue_stop(self._cell))

@@ -113,6 +113,14 @@ class Timer:
         """Gives the timer another schedule; without one, its delay counts again. The state stays."""
         return outcome(c.timer_reschedule(self._cell, schedule_in_c(schedule)))
 
+    def set_interval(self, interval: Duration) -> Outcome:
+        """Changes the interval and nothing else: the next tick is due when it was. IGNORED: the timer ticks once."""
+        return outcome(c.timer_set_interval(self._cell, nanoseconds(interval, "interval")))
+
+    def set_background(self, background: bool = True) -> None:
+        """Whether `Queue.run` returns although the timer is running."""
+        outcome(c.timer_set_background(self._cell, int(background)))
+
     def suspend(self) -> Outcome:
         """Holds ticks back until `resume`. Once it has returned, none starts. RUNNING, IGNORED: as of `cancel`."""
         return outcome(c.timer_suspend(self._cell))

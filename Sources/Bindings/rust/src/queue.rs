@@ -261,6 +261,17 @@ impl Queue {
         checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::QUEUE_RUN_UNTIL_STOPPED) }))
     }
 
+    /// Holds all callbacks of the queue back until as many calls of `resume`; time goes on. `is_running`: one has not
+    /// returned.
+    pub fn suspend(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_suspend(self.0) })
+    }
+
+    /// Takes one `suspend` back. `is_ignored`: the queue is not suspended.
+    pub fn resume(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_resume(self.0) })
+    }
+
     /// Makes `run` return.
     pub fn stop(&self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_queue_stop(self.0) })

@@ -139,7 +139,7 @@ structures! {
     "chime_timer_info" TimerInfo {
         size: u32, state: u32, queue: QueueId, generation: u64, sequence: u64, next_deadline_ns: i64, remaining_ns: i64,
         interval_ns: i64, leeway_ns: i64, tick_limit: u64, due_count: u64, busy: i32, has_schedule: i32, missed: u64,
-        jitter_ns: i64,
+        jitter_ns: i64, background: i32, reserved: u32,
     }
     "chime_queue_stats" QueueStats {
         size: u32, reserved: u32, timers: u64, running: u64, entries: u64, passes: u64, empty_passes: u64, ticks: u64,
@@ -194,6 +194,9 @@ extern "C" {
     pub fn chime_queue_next_deadline(queue: QueueId, deadline_ns: *mut i64) -> Status;
     pub fn chime_queue_poll_timeout(queue: QueueId, milliseconds: *mut i32) -> Status;
     pub fn chime_queue_stop(queue: QueueId) -> Status;
+    pub fn chime_queue_suspend(queue: QueueId) -> Status;
+    pub fn chime_queue_resume(queue: QueueId) -> Status;
+    pub fn chime_queue_list_timers(queue: QueueId, timers: *mut TimerId, capacity: usize, count: *mut usize) -> Status;
     pub fn chime_queue_process(queue: QueueId, max: u32, count: *mut u32) -> Status;
     pub fn chime_queue_run(queue: QueueId, flags: u32) -> Status;
     pub fn chime_queue_dump(queue: QueueId, text: *mut c_char, capacity: usize, length: *mut usize) -> Status;
@@ -237,6 +240,9 @@ extern "C" {
     pub fn chime_timer_cancel_and_wait(timer: TimerId, timeout_ns: i64) -> Status;
     pub fn chime_timer_suspend(timer: TimerId) -> Status;
     pub fn chime_timer_resume(timer: TimerId) -> Status;
+    pub fn chime_timer_set_interval(timer: TimerId, interval_ns: i64) -> Status;
+    pub fn chime_timer_set_background(timer: TimerId, background: i32) -> Status;
+    pub fn chime_timer_get_schedule(timer: TimerId, schedule: *mut Schedule) -> Status;
     pub fn chime_timer_postpone(timer: TimerId, delay_ns: i64) -> Status;
     pub fn chime_timer_postpone_until(timer: TimerId, deadline_ns: i64) -> Status;
     pub fn chime_timer_cancel(timer: TimerId) -> Status;

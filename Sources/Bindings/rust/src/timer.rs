@@ -106,6 +106,16 @@ impl Timer {
         checked(unsafe { sys::chime_timer_reschedule(self.0, &schedule.in_c()) })
     }
 
+    /// Changes the interval and nothing else: the next tick is due when it was. `is_ignored`: the timer ticks once.
+    pub fn set_interval(&self, interval: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_set_interval(self.0, nanoseconds(interval)) })
+    }
+
+    /// Whether `Queue::run` returns although the timer is running.
+    pub fn set_background(&self, background: bool) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_set_background(self.0, background as i32) })
+    }
+
     /// Holds ticks back until `resume`. Once it has returned, none starts.
     pub fn suspend(&self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_suspend(self.0) })

@@ -138,7 +138,7 @@ final class Scenario {
 
   @FieldOrder({
     "state", "queue", "generation", "sequence", "next_deadline_ns", "remaining_ns", "interval_ns", "leeway_ns",
-    "tick_limit", "due_count", "busy", "has_schedule", "missed", "jitter_ns"
+    "tick_limit", "due_count", "busy", "has_schedule", "missed", "jitter_ns", "background", "reserved"
   })
   public static class TimerInfo extends Sized {
     public int state;
@@ -146,6 +146,7 @@ final class Scenario {
     public long due_count;
     public int busy, has_schedule;
     public long missed, jitter_ns;
+    public int background, reserved;
   }
 
   static native int chime_version();

@@ -29,7 +29,7 @@ module Chime
                            context: "J", finalizer: "J", label: "J", target: "Q" },
     chime_timer_info: { size: "L", state: "L", queue: "Q", generation: "Q", sequence: "Q", next_deadline_ns: "q",
                         remaining_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q", due_count: "Q",
-                        busy: "l", has_schedule: "l", missed: "Q", jitter_ns: "q" }
+                        busy: "l", has_schedule: "l", missed: "Q", jitter_ns: "q", background: "l", reserved: "L" }
   }.freeze
 
   def self.size(structure) = STRUCTURES.fetch(structure).values.sum { |directive| "lL".include?(directive) ? 4 : 8 }
