@@ -213,6 +213,10 @@ void calls() {
   EXPECT(timer.suspend() == CHIME_OK && timer.suspend() == CHIME_IGNORED && queue.jump(100ns) == CHIME_OK);
   EXPECT(timer.resume() == CHIME_OK && timer.resume() == CHIME_IGNORED &&
          timer.next_deadline() == chime::time_point(120ns));
+  EXPECT(timer.set_interval(20ns) == CHIME_OK && timer.set_background(true) == CHIME_OK);
+  EXPECT(timer.next_deadline() == chime::time_point(120ns));
+  EXPECT(queue.suspend() == CHIME_OK && queue.advance(1ns) == CHIME_OK && queue.resume() == CHIME_OK);
+  EXPECT(queue.resume() == CHIME_IGNORED);
   EXPECT(chime_target_release(weak.target) == CHIME_OK && ticks == 101 && timer.state() == CHIME_STATE_CANCELLED);
   EXPECT(timer.activate() == CHIME_ERROR_TARGET_GONE);
   EXPECT(std::strcmp(timer.activate().name(), "CHIME_ERROR_TARGET_GONE") == 0);

@@ -179,6 +179,58 @@ import Testing
     #expect(queue.fileDescriptor == nil)
   }
 
+  @Test func aRunOfOneTurnSaysWhetherSomethingWasCalled() throws {
+    let queue = try HostTimerQueue()
+    #expect(try !queue.runOnce())
+    let ticks = Counter()
+    let timer = try queue.schedule(after: .milliseconds(1)) { _ in ticks.add() }
+    #expect(try queue.runOnce() && ticks.value == 1)
+    try timer.restart(after: .zero)
+    timer.isInBackground = true
+    #expect(timer.isInBackground)
+    #expect(try !queue.runOnce() && ticks.value == 1)
+    timer.isInBackground = false
+    #expect(try queue.runOnce() && ticks.value == 2)
+    timer.invalidate()
+    #expect(!timer.isInBackground)
+  }
+
+  /// What comes when, on each kind of queue: `suspending.c`.
+  @Test func aSuspendedQueueGoesOnWithWhatWasMissedAsOneTick() throws {
+    let queue = try VirtualTimerQueue()
+    let missed = Log<UInt64>()
+    let timer = try queue.schedule(every: .seconds(1)) { tick in missed.add(tick.missed) }
+    #expect(queue.suspend() == .done && queue.suspend() == .done)
+    try queue.advanceTimers(by: .seconds(5))
+    #expect(queue.resume() == .done && missed.all.isEmpty)
+    #expect(timer.explanation.hasSuffix("; its queue is suspended."))
+    #expect(queue.resume() == .done && queue.resume() == .ignored)
+    try queue.advanceTimers(by: .seconds(1))
+    #expect(missed.all == [4, 0])
+    try queue.perform { #expect(queue.suspend() == .running) }
+    try queue.advanceTimers(by: .zero)
+    try queue.shutdown()
+    #expect(queue.suspend() == .ignored && queue.resume() == .ignored)
+  }
+
+  @Test func anIntervalChangesAndTheScheduleIsReadBack() throws {
+    let queue = try VirtualTimerQueue()
+    let timer = try queue.makeTimer { _ in }
+    #expect(timer.schedule == nil)
+    #expect(try timer.setInterval(.seconds(1)) == .ignored)
+    let given = try Schedule.every(.seconds(2), at: queue.now.advanced(by: .seconds(1)))
+    try timer.activate(given)
+    #expect(timer.schedule == given)
+    #expect(try timer.setInterval(.seconds(5)) == .done)
+    #expect(timer.schedule?.repeatInterval == .seconds(5) && timer.schedule?.firstDeadline == given.firstDeadline)
+    #expect(timer.nextDeadline == given.firstDeadline)
+    #expect(throws: ChimeError.invalidArgument) { try timer.setInterval(.zero) }
+    try queue.advanceTimers(by: .seconds(1))
+    #expect(timer.nextDeadline == queue.now.advanced(by: .seconds(5)))
+    timer.invalidate()
+    #expect(timer.schedule == nil)
+  }
+
   /// What each state is explained by: `explain.c`.
   @Test func aTimerExplainsItselfAndTheQueueCounts() throws {
     let queue = try VirtualTimerQueue(label: "\u{1b}[1m")
