@@ -1088,8 +1088,8 @@ CHIME_API chime_status chime_queue_resume(chime_queue_t queue);
  * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for. 0 may be too
  *                    short even on a queue that does nothing, where the function runs on the queue's thread
  * @return CHIME_OK: it ran; CHIME_ERROR_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
- *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, a virtual or host-driven queue
- *         outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
+ *         queue waits for the caller, or it is suspended and runs on the caller's thread; CHIME_ERROR_UNSUPPORTED: a
+ *         concurrent queue, a virtual or host-driven queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
  *         first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_NO_MEMORY
  *

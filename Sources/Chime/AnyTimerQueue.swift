@@ -81,7 +81,7 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// Time goes on; what becomes due meanwhile comes after the resume, the missed ticks of a timer as one. The queue's end ends
   /// the suspension, too.
   ///
-  /// A call of an asynchronous handler whose tick has begun is not held back.
+  /// A call of an asynchronous handler whose tick has begun is not held back, nor are the jobs of an actor on the queue.
   ///
   /// - Returns: done; running while a callback runs, as is always so inside it; ignored by a queue that has ended.
   @discardableResult

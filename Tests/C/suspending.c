@@ -2,7 +2,7 @@
  * suspending.c - chime_queue_suspend and chime_queue_resume: while a queue is suspended, nothing of it begins, and time
  * goes on. Promises 1, 5, 7, 8. (That nothing wakes up: queries.c; random calls: Model.)
  */
-#include "harness.h"
+#include "run_loop.h"
 
 /* What a test's callbacks find: 1, once the queue was resumed. Nothing else than that is waited for. */
 typedef struct gate {
@@ -185,6 +185,18 @@ TESTS_ON_QUEUES_WITH_SYNC(sync_waits_for_the_resume) {
   pthread_join(thread, NULL);
   EXPECT_EQ(f->ticks, 1);
   EXPECT_EQ(never->ticks, 0);
+}
+
+/* Its own thread would wait for itself; inside a callback the function is part of that. */
+RUN_LOOP_TEST(sync_on_the_thread_of_a_suspended_queue_would_deadlock, NULL) {
+  probe *f = probe_new(t, queue, NULL);
+  EXPECT_OK(chime_queue_sync(queue, probe_function, f, CHIME_FOREVER));
+  EXPECT_OK(chime_queue_suspend(queue));
+  EXPECT_STATUS(chime_queue_sync(queue, probe_function, f, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT(strstr(chime_last_error_detail(), "queue is suspended") != NULL);
+  EXPECT_OK(chime_queue_resume(queue));
+  EXPECT_OK(chime_queue_sync(queue, probe_function, f, 0));
+  EXPECT_EQ(f->ticks, 2);
 }
 
 /* [8] Nothing ticks, and all that is owed is called; the ids are stale. */

@@ -202,6 +202,7 @@ extension QueueCore {
         return .ok
       }
       if hasRun || status != .ok { return status }
+      return Status.wouldDeadlock.because("queue is suspended, and it is this thread that would run the function")
     }
     guard core.driver.takesSync else {
       return Status.unsupported.because("queue has no thread: use chime_queue_async, or a call that drives it")
