@@ -81,12 +81,11 @@ public func chime_set_trace(
   }
   return callingBack {
     Memory.promised {
-      Status.of { () throws(Forked) in
-        let owned = unsafe trace.map { _ in unsafe OwnedContext(Context(context), Arguments.contextFunction(finalizer))
-        }
-        try unsafe Trace.set(Arguments.tickFunction(trace), owned)
-        return .ok
-      }.rawValue
+      let owned = unsafe trace.map { _ in unsafe OwnedContext(Context(context), Arguments.contextFunction(finalizer)) }
+      do throws(Forked) { try unsafe Trace.set(Arguments.tickFunction(trace), owned) } catch {
+        return Status.inChild.rawValue
+      }
+      return Status.ok.rawValue
     }
   }
 }

@@ -128,7 +128,7 @@ static void set_up(setting *s, chime_queue_kind kind, uint32_t flags) {
     options = TIMER_OPTIONS(.target = s->given.target);
     REQUIRE_OK(chime_timer_start(*queue, &options, AFTER(0), &s->given.timer));
     REQUIRE_OK(chime_queue_take_ticks(*queue, ticks, sizeof ticks[0], 4, (size_t *)(void *)&out));
-    REQUIRE_OK(chime_target_release(s->given.target)); /* the taken tick holds it */
+    EXPECT_EQ(chime_target_release(s->given.target), CHIME_RUNNING); /* the taken tick holds it */
     return;
   }
   options.handler = handle;
