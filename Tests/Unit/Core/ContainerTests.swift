@@ -262,7 +262,8 @@ import Testing
     var (out, ended): ([(control: QueueControlBlock, id: UInt64)], Set<UInt64>) = ([], [])
     func giveBack(_ i: Int) {
       let (control, id) = out.remove(at: i)
-      QueueControlBlocks.release(control, id: id)
+      QueueControlBlocks.noteEnd(of: control, id: id)
+      QueueControlBlocks.takeBack(control)
       ended.insert(id)
     }
     try drive(seed, steps: 500) { random in
