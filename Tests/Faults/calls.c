@@ -320,6 +320,7 @@ void world_end(world *w, int queue_is_there) {
   if (w->queue == 0) return;
   if (queue_is_there) {
     store(&later, 0);
+    while (chime_queue_resume(w->queue) == CHIME_OK) {} /* of one that the call has suspended */
     EXPECT_OK(chime_timer_after(w->queue, 0, count_tick, &later, NULL, NULL));
     EXPECT(place_await(w->where, w->queue, &later, 1));
   }
