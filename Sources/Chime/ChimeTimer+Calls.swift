@@ -88,7 +88,7 @@ extension TimerReference {
   /// The schedule that the timer was given last, with what `restart(after:)` and `setInterval` have changed of it since; `nil`
   /// if there was never one, and once the timer has ended.
   public var schedule: Schedule? {
-    guard !hasLostTarget, var schedule = TimerRef(handle)?.snapshot?.schedule else { return nil }
+    guard !hasLostTarget, case var schedule?? = TimerRef(handle)?.schedule else { return nil }
     if schedule.firstIsDeadline { schedule.timeline = timeline }
     return schedule
   }
@@ -96,7 +96,7 @@ extension TimerReference {
   /// Whether `HostTimerQueue.run` returns although the timer is running. It makes no other difference. A timer that has ended
   /// is not in the background, and to set it changes nothing, as where memory has run out.
   public var isInBackground: Bool {
-    get { !hasLostTarget && TimerRef(handle)?.snapshot?.isBackground == true }
+    get { !hasLostTarget && TimerRef(handle)?.state != nil && TimerRef(handle)?.isBackground == true }
     set { _ = answer { $0.setBackground(newValue) } }
   }
 

@@ -301,12 +301,12 @@ public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePo
   -> chime_status
 {
   unsafe Arguments.fill(info, "info", "info.size", unknown: TimerRef.unknown(timer)) {
-    guard let i = TimerRef(timer)?.snapshot else { return nil }
+    guard let found = TimerRef(timer), let i = found.snapshot else { return nil }
     return chime_timer_info(
       size: 0, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
       next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval, leeway_ns: i.leeway,
       tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0, has_schedule: i.hasSchedule ? 1 : 0,
-      missed: i.missed, jitter_ns: i.jitter, background: i.isBackground ? 1 : 0, reserved: 0)
+      missed: i.missed, jitter_ns: i.jitter, background: found.isBackground ? 1 : 0, reserved: 0)
   }.rawValue
 }
 
@@ -318,10 +318,10 @@ public func chime_timer_get_schedule(
   return unsafe Arguments.fill(
     schedule, "schedule", "schedule.size", unknown: hasNone ? .ignored : TimerRef.unknown(timer)
   ) {
-    guard let snapshot = TimerRef(timer)?.snapshot else { return nil }
-    hasNone = !snapshot.hasSchedule
+    guard let schedule = TimerRef(timer)?.schedule else { return nil }
+    hasNone = schedule == nil
     // SAFETY: `Schedule` has the layout of chime_schedule.
-    return unsafe snapshot.schedule.map { unsafe unsafeBitCast($0, to: chime_schedule.self) }
+    return unsafe schedule.map { unsafe unsafeBitCast($0, to: chime_schedule.self) }
   }.rawValue
 }
 

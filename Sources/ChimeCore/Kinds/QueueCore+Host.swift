@@ -43,7 +43,7 @@ extension QueueCore {
       if buffer != nil { try core.endOutstandingRecords(pass) }
       core.records.buffer = buffer
       let limit = Limit(count: most, isOfRun: isOfRun, endsWhenIdle: watches)
-      count = try core.runSlices(limit, pass)
+      if core.isSuspended { core.noteEmptyPass() } else { count = try core.runSlices(limit, pass) }
       if let written = core.records.buffer?.count { count = written }
       core.records.buffer = nil
     }.orThrow()

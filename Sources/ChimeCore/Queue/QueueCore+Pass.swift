@@ -91,10 +91,12 @@ extension QueueCore {
 
   /// The rest of `runSlice`, for the changes that were taken in.
   func runSlice(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
-    if isSuspended { return noteEmptyPass() }
     let before = delivered
-    if !functions.isEmpty, !isOver(limit) { try runFunctions(limit, pass) }
-    if isOver(limit) || isSuspended { return }
+    if !functions.isEmpty, !isOver(limit) {
+      try runFunctions(limit, pass)
+      if isSuspended { return }
+    }
+    if isOver(limit) { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(

@@ -21,9 +21,6 @@ package struct Snapshot: Sendable {
   package var generation: UInt64
   var targetID: UInt64 = 0
   var wallDeadline = SideRecordView.followsNoWall
-  package var isBackground = false
-  /// A repeating timer's first delay or deadline, if it is not the interval.
-  var ownFirst: Int64?
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
@@ -56,7 +53,7 @@ package struct Snapshot: Sendable {
 
 extension TimerSlot {
   /// How often a query reads the cell before it answers with what it has: it waits for nobody (promise 18).
-  private static var tries: Int { 64 }
+  static var tries: Int { 64 }
 
   /// The timer as the last completed operation left it. Beside a writer that the system has taken off its processor,
   /// and only there, members can be of before and after that writer's change; word, due time and generation are exact
@@ -77,7 +74,7 @@ extension TimerSlot {
   }
 
   /// Whether nobody has changed the cell since a snapshot was read, and nobody was changing it.
-  private func isUnchanged(since snapshot: Snapshot) -> Bool {
+  func isUnchanged(since snapshot: Snapshot) -> Bool {
     if snapshot.word.hasWriter, snapshot.word.isLive { return false }
     // Each change of the cell leaves another sequence, deadline, interval, leeway or wall deadline behind, or another word. The
     // word is looked at between the two readings, so that no change is half done at both; and last, since under
@@ -107,8 +104,6 @@ extension TimerSlot {
     snapshot.generation = sideRecord.generation(word)
     snapshot.targetID = sideRecord.targetID
     snapshot.wallDeadline = sideRecord.wallDeadline
-    snapshot.isBackground = sideRecord.isBackground
-    if sideRecord.hasFirst { snapshot.ownFirst = sideRecord.first }
     return snapshot
   }
 

@@ -166,12 +166,32 @@ extension Writing {
   }
 }
 
+extension TimerRef {
+  /// The schedule as it was given, but for a one-shot's limit; `.some(nil)` if there was never one, `nil` if the id is stale.
+  package var schedule: Schedule?? { scheduleAndSnapshot.map { $0.schedule } }
+
+  /// The same, and what it belongs to. A timer's own first delay is no part of its snapshot, whose other readers would pay
+  /// for that: it is read between the snapshot and a look whether that is as before (P3b).
+  var scheduleAndSnapshot: (schedule: Schedule?, snapshot: Snapshot)? {
+    var triesLeft = TimerSlot.tries
+    while let snapshot {
+      let own = slot.sideRecord.flatMap { $0.hasFirst ? $0.first : nil }
+      triesLeft -= 1
+      if slot.isUnchanged(since: snapshot) || triesLeft == 0 { return (snapshot.schedule(first: own), snapshot) }
+    }
+    return nil
+  }
+
+  /// Whether `QueueCore.run` does not wait for the timer's end.
+  package var isBackground: Bool { slot.isBackground }
+}
+
 extension Snapshot {
-  /// The schedule as it was given, but for a one-shot's limit; `nil` if there was never one.
-  package var schedule: Schedule? {
+  /// - Parameter own: a repeating timer's first delay or deadline, if it is not the interval.
+  fileprivate func schedule(first own: Int64?) -> Schedule? {
     guard hasSchedule else { return nil }
     return Schedule(
-      first: ownFirst ?? period, firstIsDeadline: flags.contains(.firstIsDeadline), interval: interval, leeway: leeway,
+      first: own ?? period, firstIsDeadline: flags.contains(.firstIsDeadline), interval: interval, leeway: leeway,
       jitter: jitter, tickLimit: tickLimit, missedPolicy: flags.contains(.delayPolicy) ? .delay : .coalesce,
       resumePolicy: flags.contains(.keepsRemaining) ? .remaining : .coalesce)
   }

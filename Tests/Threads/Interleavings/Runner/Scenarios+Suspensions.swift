@@ -63,8 +63,10 @@ extension Scenario {
         world.thread(calls: "set_interval", on: timer) { $0.setInterval(millisecond) }
         world.thread("asker") {
           // Beside a writer that stands still, members may be from before and after its change.
-          guard let snapshot = world.call("info", { timer.ref?.snapshot }), !snapshot.word.hasWriter else { return }
-          let found = (snapshot.interval, snapshot.jitter, snapshot.schedule?.first)
+          guard let (schedule, snapshot) = world.call("info", { timer.ref?.scheduleAndSnapshot }),
+            !snapshot.word.hasWriter
+          else { return }
+          let found = (snapshot.interval, snapshot.jitter, schedule?.first)
           world.expect(
             found == (second, second / 2, second) || found == (millisecond, millisecond, second),
             "info says interval \(found.0), jitter \(found.1), first \(found.2 ?? -1)")
