@@ -4,46 +4,70 @@ use crate::error::{checked, Error, Outcome};
 use crate::sys;
 use crate::values::Tick;
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::ffi::c_void;
+use std::mem::forget;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::null;
+use std::thread::panicking;
 
 /// A tick's closure gets a tick, a function's none.
 pub(crate) type Call = Box<dyn FnMut(Option<&Tick>) + Send>;
 
+type Payload = Box<dyn Any + Send>;
+
+/// A call that runs closures and is under way. It lives on the stack of its thread.
+struct Frame {
+    outer: *const Frame,
+    first: Cell<Option<Payload>>, // the first panic in it
+}
+
 thread_local! {
-    /// The calls of this thread that run closures and are under way, and the first panic in each.
-    static CALLS: RefCell<Vec<Option<Box<dyn Any + Send>>>> = RefCell::new(Vec::new());
+    /// A pointer, which needs no destructor: so calls work in those of other thread-locals, too.
+    static INNERMOST: Cell<*const Frame> = const { Cell::new(null()) };
 }
 
 /// Nothing may unwind into C. A panic waits for the end of the call that runs the closure, if that is one of this thread's;
 /// elsewhere it ends the process, having printed its message.
 pub(crate) fn guard(body: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-        let is_of_a_call = CALLS.with(|calls| calls.try_borrow().map_or(false, |calls| !calls.is_empty()));
-        if !is_of_a_call {
-            std::mem::forget(payload);
+        let innermost = INNERMOST.with(Cell::get);
+        if innermost.is_null() {
+            forget(payload);
             std::process::abort();
         }
-        let another = CALLS.with(|calls| match calls.borrow_mut().last_mut() {
-            Some(first @ None) => first.replace(payload),
-            _ => Some(payload),
-        });
-        // What panics in the drop of a payload is leaked.
-        if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(another))) {
-            std::mem::forget(worse);
+        // SAFETY: the frame of a call of this thread, which has not returned.
+        let frame = unsafe { &*innermost };
+        match frame.first.take() {
+            None => frame.first.set(Some(payload)),
+            first => {
+                frame.first.set(first);
+                discard(payload);
+            }
         }
     }
 }
 
-/// Makes a call that runs closures on this thread, and panics with what has panicked in it.
-pub(crate) fn carrying<R>(call: impl FnOnce() -> R) -> R {
-    CALLS.with(|calls| calls.borrow_mut().push(None));
-    let result = call();
-    match CALLS.with(|calls| calls.borrow_mut().pop()) {
-        Some(Some(payload)) => resume_unwind(payload),
-        _ => result,
+/// Drops a payload. One that panics then is leaked.
+fn discard(payload: Payload) {
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        forget(worse);
     }
+}
+
+/// Makes a call that runs closures on this thread, and panics with what has panicked in it; in a destructor while this thread
+/// panics already, where a second panic would end the process, with nothing.
+pub(crate) fn carrying<R>(call: impl FnOnce() -> R) -> R {
+    let frame = Frame { outer: INNERMOST.with(Cell::get), first: Cell::new(None) };
+    INNERMOST.with(|innermost| innermost.set(&frame));
+    let result = call();
+    INNERMOST.with(|innermost| innermost.set(frame.outer));
+    match frame.first.take() {
+        Some(payload) if panicking() => forget(payload), // its drop may panic, too
+        Some(payload) => resume_unwind(payload),
+        None => (),
+    }
+    result
 }
 
 // SAFETY, of all three: the pointer came from `pass`; calls of one timer never overlap; the finalizer is called once and

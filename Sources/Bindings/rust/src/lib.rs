@@ -15,11 +15,11 @@
 //!
 //! [`Queue`] and [`Timer`] own their ids, and are ended when they are dropped. Chime owns a closure from the call that takes
 //! it, and drops it, once, after the last call. Closures are `Send`, since on most queues they are called on other threads,
-//! one call of a timer at a time. A panic in a closure that runs inside a call of the
-//! caller's own (`advance`, `process`, `run`, `sync`) comes out of that call; on a thread of Chime's it ends the process.
+//! one call of a timer at a time. A panic in a closure that runs inside a call of the caller's own (`advance`, `process`, `run`,
+//! `sync`, `release`, `shutdown`, a drop) comes out of that call; on a thread of Chime's it ends the process.
 //!
-//! Calls answer an [`Outcome`], or an [`Error`] with Chime's sentence on what was wrong. That a call was
-//! ignored, that a closure runs, or both, is an outcome and no error.
+//! Calls answer an [`Outcome`], or an [`Error`] with Chime's sentence on what was wrong. That a call was ignored, that a closure
+//! runs, or both, is an outcome and no error.
 //!
 //! On a virtual queue time moves only when `advance` is called, so tests take no time:
 //!

@@ -297,7 +297,9 @@ impl Queue {
     /// will run. Inside one of them it does not wait, and says so by `ErrorKind::WouldDeadlock`. `ErrorKind::TimedOut`: the
     /// queue is released, and a closure runs.
     pub fn shutdown(self, timeout: Duration) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_queue_shutdown(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
+        checked(carrying(|| unsafe {
+            sys::chime_queue_shutdown(ManuallyDrop::new(self).0, nanoseconds(timeout))
+        }))
     }
 }
 
@@ -315,9 +317,9 @@ impl AsRawFd for Queue {
 
 impl Drop for Queue {
     /// Waits, without a limit, until a closure that runs has returned: `shutdown` takes a timeout. Inside a closure of the
-    /// queue it does not wait.
+    /// queue it does not wait. A panic of what is called or dropped in here comes out, unless this thread panics already.
     fn drop(&mut self) {
         // SAFETY: no pointers.
-        unsafe { sys::chime_queue_shutdown(self.0, sys::FOREVER) };
+        carrying(|| unsafe { sys::chime_queue_shutdown(self.0, sys::FOREVER) });
     }
 }

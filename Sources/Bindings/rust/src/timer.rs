@@ -1,5 +1,6 @@
 //! A timer of one's own.
 
+use crate::callback::carrying;
 use crate::error::{checked, filled, text, Error, Outcome};
 use crate::sys;
 use crate::values::{nanoseconds, Schedule, State, TimerInfo};
@@ -157,12 +158,14 @@ impl Timer {
     /// What dropping does, with its outcome. `is_ignored`: the timer ended with its queue. (Once another timer has taken its
     /// place that is no longer known, and an error.)
     pub fn release(self) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_timer_release(ManuallyDrop::new(self).0) })
+        checked(carrying(|| unsafe { sys::chime_timer_release(ManuallyDrop::new(self).0) }))
     }
 
     /// Releases, then waits until the closure has returned. `ErrorKind::TimedOut`: it is released, and the closure runs.
     pub fn release_and_wait(self, timeout: Duration) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_timer_release_and_wait(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
+        checked(carrying(|| unsafe {
+            sys::chime_timer_release_and_wait(ManuallyDrop::new(self).0, nanoseconds(timeout))
+        }))
     }
 
     /// The state. A timer whose queue has ended is cancelled.
@@ -200,8 +203,10 @@ impl Timer {
 }
 
 impl Drop for Timer {
+    /// On a virtual or host-driven queue the closure is dropped in here, after its `Cancelled` tick; a panic of either comes
+    /// out, unless this thread panics already.
     fn drop(&mut self) {
         // SAFETY: no pointers.
-        unsafe { sys::chime_timer_release(self.0) };
+        carrying(|| unsafe { sys::chime_timer_release(self.0) });
     }
 }

@@ -1,8 +1,10 @@
 //! How a process ends that panics or exits inside a closure: each case in a process of its own, which is this program again.
 
 use chime::{Queue, QueueKind, Schedule, TimerOptions, FOREVER};
+use std::cell::RefCell;
 use std::panic::{catch_unwind, panic_any, AssertUnwindSafe};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
 use std::thread::{park, sleep};
 use std::time::{Duration, Instant};
 
@@ -67,10 +69,27 @@ fn end(place: &str, how: &'static str) {
         "sync" => {
             queue(QueueKind::Precise).sync(FOREVER, || leave(how)).unwrap();
         }
-        "drop" => {
-            let held = OnDrop(|| leave(how));
-            let queue = queue(QueueKind::Virtual);
-            drop(queue.after(NOW, move |_| (&held, ()).1).unwrap());
+        // A captured value that panics in its drop, and a closure that is told of its timer's end: inside each call that ends
+        // a timer, on each kind of queue whose callbacks run there.
+        _ if place.starts_with("ends ") => {
+            let words: Vec<_> = place.split_whitespace().collect();
+            let queue = queue(if words[1] == "host" { QueueKind::Host } else { QueueKind::Virtual });
+            let options = TimerOptions { cancelled: true, ..Default::default() };
+            let tells = words[2] == "cancelled";
+            let mut held = (!tells).then(|| OnDrop(|| leave(how)));
+            let function = move |_: &chime::Tick| (&mut held, tells.then(|| leave(how))).1.unwrap_or_default();
+            let timer = queue.start(&Schedule::once(FOREVER), &options, function).unwrap();
+            match words[3] {
+                "release" => drop(timer.release()),
+                "release_and_wait" => drop(timer.release_and_wait(FOREVER)),
+                "drop" => drop(timer),
+                "shutdown" => drop(queue.shutdown(FOREVER)),
+                "unwinding" => leave(how), // and drops the timer, whose closure panics, too
+                _ => {
+                    drop(queue);
+                    drop(timer)
+                }
+            }
         }
         "cancelled" => {
             let queue = queue(QueueKind::Virtual);
@@ -107,7 +126,7 @@ fn is_of_abort(status: ExitStatus) -> bool {
 #[test]
 fn a_panic_comes_out_of_the_call_or_ends_the_process_and_so_does_an_exit() {
     if let Ok(case) = std::env::var(VARIABLE) {
-        let (place, how) = case.split_once(' ').unwrap();
+        let (place, how) = case.rsplit_once(' ').unwrap();
         let how = ["panic", "payload", "exit"].into_iter().find(|known| *known == how).unwrap();
         // What comes out of a call is the closure's own payload, which is not dropped on the way.
         let carried = catch_unwind(AssertUnwindSafe(|| end(place, how))).unwrap_err();
@@ -115,8 +134,14 @@ fn a_panic_comes_out_of_the_call_or_ends_the_process_and_so_does_an_exit() {
         std::mem::forget(carried);
         std::process::exit(if is_own { 6 } else { 7 });
     }
+    let mut places: Vec<String> = ["advance", "run", "thread", "soon", "sync", "cancelled", "storm"].map(String::from).into();
+    for ends in ["release", "release_and_wait", "drop", "shutdown", "unwinding", "queue"] {
+        for kind in ["virtual", "host"] {
+            places.extend(["captured", "cancelled"].map(|what| format!("ends {kind} {what} {ends}")));
+        }
+    }
     for how in ["panic", "payload", "exit"] {
-        for place in ["advance", "run", "thread", "soon", "sync", "drop", "cancelled", "storm"] {
+        for place in &places {
             let case = format!("{place} {how}");
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "--nocapture", "a_panic_comes_out_of_the_call_or_ends_the_process_and_so_does_an_exit"])
@@ -136,9 +161,10 @@ fn a_panic_comes_out_of_the_call_or_ends_the_process_and_so_does_an_exit() {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             let status = output.status;
-            let is_right = match (how, place) {
+            let is_right = match (how, place.as_str()) {
                 ("exit", _) => status.code() == Some(5),
                 (_, "advance" | "run" | "sync" | "cancelled") => status.code() == Some(6),
+                (_, ends) if ends.starts_with("ends ") => status.code() == Some(6),
                 _ => is_of_abort(status),
             };
             assert!(is_right, "{case}: {status}: {said}");
@@ -146,4 +172,36 @@ fn a_panic_comes_out_of_the_call_or_ends_the_process_and_so_does_an_exit() {
             assert_eq!(said.contains("boom"), how == "panic", "{case}: {said}");
         }
     }
+}
+
+/// Calls a queue when its thread ends.
+struct Last(RefCell<Vec<Queue>>);
+impl Drop for Last {
+    fn drop(&mut self) {
+        for queue in self.0.borrow_mut().drain(..) {
+            let (ticks, ticked) = channel();
+            queue.once(NOW, move |_| ticks.send(()).unwrap()).unwrap();
+            let driven = [queue.advance(NOW).is_ok(), queue.process().is_ok(), queue.run().is_ok()];
+            let is_serial = queue.sync(FOREVER, || ()).is_ok();
+            assert_eq!(driven.contains(&true), !is_serial);
+            ticked.recv_timeout(WATCHDOG).unwrap();
+        }
+    }
+}
+thread_local! {
+    static BEFORE: Last = Last(RefCell::default()); // the crate's own thread-locals are set up in between
+    static BEHIND: Last = Last(RefCell::default());
+}
+
+#[test]
+fn calls_work_in_the_destructor_of_a_thread_local() {
+    let calls = || {
+        for last in [&BEFORE, &BEHIND] {
+            for kind in [QueueKind::Virtual, QueueKind::Host, QueueKind::Serial] {
+                last.with(|last| last.0.borrow_mut().push(Queue::new(kind).unwrap()));
+            }
+            Queue::new(QueueKind::Virtual).unwrap().advance(NOW).unwrap();
+        }
+    };
+    std::thread::spawn(calls).join().unwrap();
 }
