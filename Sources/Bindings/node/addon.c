@@ -398,7 +398,7 @@ static const chime_schedule *schedule_of(napi_env env, const napi_value *values,
   return schedule;
 }
 
-/** queue, label or undefined, schedule: an id, or a status. Without a schedule the timer is idle. */
+/** queue, label or undefined, flags, schedule: an id, or a status. Without a schedule the timer is idle. */
 static napi_value timerCreate(napi_env env, napi_value *values) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
@@ -406,7 +406,8 @@ static napi_value timerCreate(napi_env env, napi_value *values) {
   chime_status status;
   queue *of = queue_of(env, values[0]);
   char *const label = copy_of(env, values[1]);
-  const chime_schedule *given = schedule_of(env, &values[2], &schedule);
+  const chime_schedule *given = schedule_of(env, &values[3], &schedule);
+  options.flags = (uint32_t)integer(env, values[2]);
   options.handler = on_tick;
   options.context = of;
   options.label = label;
@@ -561,8 +562,8 @@ static napi_value traceToFile(napi_env env, napi_value *values) {
 /* What index.js needs of chime.h. */
 /* clang-format off */
 #define NUMBERS(N) \
-  N(IGNORED) N(RUNNING) N(ERROR_INVALID_ARGUMENT) N(ERROR_WOULD_DEADLOCK) N(ERROR_SHUT_DOWN) N(QUEUE_HOST) N(QUEUE_VIRTUAL) \
-  N(QUEUE_FLAG_BOUND) N(QUEUE_FLAG_HONOUR_LEEWAY) N(SCHEDULE_DEADLINE)
+  N(IGNORED) N(RUNNING) N(ERROR_INVALID_ARGUMENT) N(ERROR_LIMIT) N(ERROR_WOULD_DEADLOCK) N(ERROR_SHUT_DOWN) N(QUEUE_HOST) \
+  N(QUEUE_VIRTUAL) N(QUEUE_FLAG_BOUND) N(QUEUE_FLAG_HONOUR_LEEWAY) N(SCHEDULE_DEADLINE) N(TIMER_SELF_RELEASE)
 /* clang-format on */
 
 typedef struct function {
@@ -571,8 +572,8 @@ typedef struct function {
 } function;
 
 static napi_value called(napi_env env, napi_callback_info info) {
-  napi_value values[10];
-  size_t count = 10; /* those that are not there are undefined */
+  napi_value values[11];
+  size_t count = 11; /* those that are not there are undefined */
   void *data = NULL;
   napi_get_cb_info(env, info, &count, values, NULL, &data);
   return ((const function *)data)->call(env, values);

@@ -100,6 +100,7 @@ export interface TimerOptions {
 /** An AbortSignal, without a need for TypeScript's "dom" or @types/node. */
 interface Signal {
   readonly aborted: boolean;
+  readonly reason?: unknown;
   addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
@@ -112,7 +113,7 @@ declare global {
 }
 
 export interface WaitOptions {
-  /** An AbortSignal: when it aborts, the wait rejects with its reason. */
+  /** An AbortSignal: when it aborts, the wait rejects with its reason; without one, with an AbortError. */
   signal?: Signal;
   /** false: Node does not stay for this. */
   ref?: boolean;
@@ -192,6 +193,11 @@ interface AnyQueue {
   /** Calls the handler once. */
   after(delay: Duration, handler: Handler, options?: TimerOptions): Timer;
   at(deadline: Deadline, handler: Handler, options?: TimerOptions): Timer;
+  /**
+   * Calls the handler once, and leaves nothing: what was made for it goes, and counts against no limit, when it has returned. What
+   * `after` gives stays until it is collected. `tick.timer` is there in the handler, and as long as that makes it run again.
+   */
+  once(delay: Duration, handler: Handler, options?: TimerOptions): void;
   /** Calls the handler again and again, for the first time one interval from now. */
   every(interval: Duration, handler: Handler, options?: TimerOptions): Timer;
   start(schedule: Schedule, handler: Handler, options?: TimerOptions): Timer;
@@ -241,7 +247,8 @@ export class VirtualQueue implements AnyQueue {
    */
   advance(duration: Duration): void;
   /**
-   * The same; at each deadline, everything that promises have to do comes first. A clock that was moved past the end
+   * The same; at each deadline, everything that promises have to do comes first, once the ticks of that deadline have come.
+   * An instant that promises do not let end is CHIME_ERROR_LIMIT, as in `advance`. A clock that was moved past the end
    * meanwhile stays there. Fake timers do no harm if they were enabled after this package was loaded.
    */
   advanceAsync(duration: Duration): Promise<void>;

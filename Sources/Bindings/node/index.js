@@ -31,10 +31,11 @@ const [clocks, states, kinds, missedPolicies, resumePolicies] =
   [Clock, State, TickKind, MissedPolicy, ResumePolicy].map(Object.values);
 
 const {
-  IGNORED, RUNNING, ERROR_INVALID_ARGUMENT, ERROR_WOULD_DEADLOCK, ERROR_SHUT_DOWN, QUEUE_HOST, QUEUE_VIRTUAL, QUEUE_FLAG_BOUND,
-  QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, RUNS, COMES,
+  IGNORED, RUNNING, ERROR_INVALID_ARGUMENT, ERROR_LIMIT, ERROR_WOULD_DEADLOCK, ERROR_SHUT_DOWN, QUEUE_HOST, QUEUE_VIRTUAL,
+  QUEUE_FLAG_BOUND, QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, TIMER_SELF_RELEASE, RUNS, COMES,
 } = native.numbers; // those of chime.h and addon.c
 const FOREVER = 2n ** 63n - 1n;
+const ROUNDS = 1000; // at one instant, before advanceAsync gives up, as advance does
 
 /** Of a status that is no failure. Where both are so, that nothing was changed counts: who calls knows in which handler it is. */
 const outcomeOf = (status) => ((status & IGNORED) !== 0 ? Outcome.IGNORED : (status & RUNNING) !== 0 ? Outcome.RUNNING : Outcome.OK);
@@ -140,11 +141,20 @@ const scheduleMembers = {
 /** As the addon takes it; undefined stands for "the present one". */
 function scheduleIn(schedule, clock) {
   if (schedule === undefined) return [];
+  if (types.isDate(schedule)) refuse('schedule must be an object, and is a Date: write { at: date }');
+  if (['number', 'bigint', 'string'].includes(typeof schedule)) {
+    refuse(`schedule must be an object, and is ${shown(schedule)}: write { first: ${inspect(schedule).replace(/'/g, '')} }, or { interval: … }`);
+  }
   const s = members(schedule, 'schedule', scheduleMembers);
   if (s.at !== undefined && s.first !== undefined) refuse('schedule.first and schedule.at exclude each other');
   const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', clock);
   return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
 }
+
+const reasonOf = (signal) => signal.reason ?? new DOMException('This operation was aborted', 'AbortError');
+const throwIfAborted = (signal) => {
+  if (signal?.aborted) throw reasonOf(signal);
+};
 
 function checkFunction(value, name) {
   if (typeof value !== 'function') refuse(`${name} must be a function, and is ${shown(value)}`);
@@ -189,13 +199,13 @@ class Timer {
   #hasFired = false; // an extra tick is to come
   #delays = false; // by its schedule's policy: while its handler runs it has no deadline
 
-  constructor(made, queue, id, handler, isReferred) {
+  constructor(made, queue, id, handler, isReferred, isOwned) {
     if (made !== key) refuse('timers are made by queues: queue.after, at, every, start or create');
     this.#queue = queue;
     this.#id = id;
     this.#handler = handler;
     this.#isReferred = isReferred;
-    collected.register(this, id, this);
+    if (isOwned) collected.register(this, id, this); // that of `once` releases itself
   }
 
   static {
@@ -393,8 +403,8 @@ class BaseQueue {
     call(this, resource, run);
   }
 
-  #timer(id, handler, { ref }, delays = false) {
-    const timer = new Timer(key, this, got(id), handler, ref);
+  #timer(id, handler, { ref }, delays = false, isOwned = true) {
+    const timer = new Timer(key, this, got(id), handler, ref, isOwned);
     started(timer, delays);
     return timer;
   }
@@ -416,16 +426,19 @@ class BaseQueue {
     return this.start({ at: time }, handler, options);
   }
   start(schedule, handler, options) {
-    const given = scheduleIn(schedule ?? refuse('schedule must be an object'), this.#clock);
+    const given = scheduleIn(schedule ?? refuse(`schedule must be an object, and is ${schedule}: write { first: … }, or use create`), this.#clock);
     return this.#make(given, handler, options);
   }
   create(handler, options) {
     return this.#make([], handler, options);
   }
-  #make(given, handler, options) {
+  once(delay, handler, options) {
+    this.#make(scheduleIn({ first: delay }, this.#clock), handler, options, TIMER_SELF_RELEASE);
+  }
+  #make(given, handler, options, flags = 0) {
     checkFunction(handler, 'handler');
     const checked = members(options, 'options', timerOptions);
-    return this.#timer(native.timerCreate(this.#native, checked.label, ...given), handler, checked, given[5] === 1);
+    return this.#timer(native.timerCreate(this.#native, checked.label, flags, ...given), handler, checked, given[5] === 1, flags === 0);
   }
 
   runSoon(run) {
@@ -438,7 +451,7 @@ class BaseQueue {
   /** A promise that `begin` settles, unless the signal or the queue's end is first; `begin` gives its timer. */
   #wait(signal, begin) {
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
+      if (signal?.aborted) return reject(reasonOf(signal));
       let timer;
       const finish = (settle, value) => {
         signal?.removeEventListener('abort', onAbort);
@@ -446,7 +459,7 @@ class BaseQueue {
         timer.release();
         settle(value);
       };
-      const onAbort = () => finish(reject, signal.reason);
+      const onAbort = () => finish(reject, reasonOf(signal));
       const onEnd = () => finish(reject, new ChimeError(ERROR_SHUT_DOWN, 'the queue was closed'));
       timer = begin((value) => finish(resolve, value));
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -461,7 +474,7 @@ class BaseQueue {
 
   async *ticks(schedule, options) {
     const { signal, ref } = members(options, 'options', waitOptions);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (typeof schedule !== 'object') repeating(schedule);
     let waiting, wake, hasEnded = false;
     const timer = this.start(typeof schedule === 'object' ? schedule : { interval: schedule }, (tick) => {
@@ -477,7 +490,7 @@ class BaseQueue {
     this.#waits.add(onEnd);
     try {
       while (true) {
-        signal?.throwIfAborted();
+        throwIfAborted(signal);
         if (hasEnded) return;
         if (waiting === undefined) {
           if (timer.state !== State.RUNNING) return;
@@ -605,13 +618,21 @@ class VirtualQueue extends BaseQueue {
   async advanceAsync(duration) {
     const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
     const thrown = [];
+    let instant = -1n, rounds = 0;
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const advanceTo = (time) => {
       const ahead = time - this.nowNs(); // below 0: another call has moved the clock
       advance(this, ahead > 0n ? ahead : 0n, thrown);
     };
     try {
-      for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) advanceTo(nextDeadlineNs(this));
+      for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) {
+        advanceTo(nextDeadlineNs(this));
+        rounds = this.nowNs() === instant ? rounds + 1 : 0;
+        instant = this.nowNs();
+        if (rounds === ROUNDS) {
+          throw new ChimeError(ERROR_LIMIT, `handlers and promises made something due at once ${ROUNDS} times without end, at ${this.now()} ms`);
+        }
+      }
       advanceTo(end);
     } finally {
       throwAll(thrown);

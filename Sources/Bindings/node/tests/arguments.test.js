@@ -41,6 +41,34 @@ test('each member of options is checked, and none is overlooked', () => {
   });
 });
 
+test('what stands for a schedule by mistake is refused with what to write instead', async () => {
+  const queue = new Queue({ clock: 'wall' }), timer = queue.create(noop), date = new Date();
+  for (const [value, text] of [[300, /\{ first: 300 \}/], [300n, /\{ first: 300n \}/], [date, /\{ at: date \}/], ['300', /\{ first: 300 \}/]]) {
+    for (const call of [() => queue.start(value, noop), () => timer.restart(value), () => timer.activate(value), () => timer.reschedule(value)]) {
+      failsWith('INVALID_ARGUMENT', call, text);
+    }
+  }
+  await assert.rejects(queue.ticks(date).next(), /\{ at: date \}/);
+  queue.close();
+});
+
+test('one treatment of signals: anything that index.d.ts calls one', async () => {
+  const queue = new VirtualQueue();
+  const signalOf = (more) => ({ aborted: true, addEventListener: noop, removeEventListener: noop, ...more });
+  const waits = [(signal) => queue.sleep(1, { signal }), (signal) => queue.ticks(1, { signal }).next()];
+  for (const wait of waits) {
+    await assert.rejects(wait(signalOf()), { name: 'AbortError', code: 20 });
+    await assert.rejects(wait(signalOf({ reason: 'mine' })), (error) => error === 'mine');
+    await assert.rejects(wait(AbortSignal.abort('mine')), (error) => error === 'mine');
+    const listeners = [], later = signalOf({ aborted: false, addEventListener: (_, listener) => listeners.push(listener) });
+    const waiting = wait(later);
+    later.aborted = true;
+    setImmediate(() => listeners.forEach((listener) => listener()));
+    await assert.rejects(waiting, { name: 'AbortError' });
+  }
+  assert.equal(queue.stats().timers, 0);
+});
+
 test('durations, deadlines and functions are checked in each call', async () => {
   const queue = new VirtualQueue(), timer = queue.after(10, noop);
   const durations = [(d) => queue.after(d, noop), (d) => queue.every(d, noop), (d) => queue.advance(d), (d) => queue.jump(d),

@@ -187,6 +187,38 @@ test('sleepers and loops over ticks end with their time, their signal, their lim
   assert.deepEqual(seen, ['queue ended']);
 });
 
+test('advanceAsync gives up at an instant that promises do not let end', async () => {
+  const queue = new VirtualQueue();
+  let rounds = 0, isOver = false;
+  const loop = async () => {
+    for (; !isOver; rounds++) await queue.sleep(0);
+  };
+  const looping = loop();
+  await assert.rejects(queue.advanceAsync(5), { code: 'CHIME_ERROR_LIMIT' });
+  isOver = true;
+  assert.ok(rounds >= 999 && queue.now() === 0, String(rounds));
+  await Promise.all([looping, queue.advanceAsync(5)]);
+  assert.equal(queue.now(), 5);
+});
+
+test('once leaves nothing: neither natively nor for a limit', async () => {
+  const queue = new VirtualQueue({ timerLimit: 10 });
+  let ticks = 0;
+  const next = (tick) => ++ticks < 2000 && queue.once(1, next) === undefined && tick.timer.state;
+  queue.once(1, next);
+  for (let count = 0; count < 8; count++) queue.once(5000, () => ticks++, { label: 'last' });
+  queue.advance(5000);
+  assert.deepEqual([ticks, queue.stats().timers], [2008, 0]);
+  queue.once(1, ({ timer }) => ticks++ === 2008 && timer.restartAfter(7)); // as long as it runs again, it is there
+  queue.advance(8);
+  assert.deepEqual([ticks, queue.stats().timers], [2010, 0]);
+  failsWith('INVALID_ARGUMENT', () => queue.once(-1, () => {}));
+  failsWith('INVALID_ARGUMENT', () => queue.once(1));
+  const real = new Queue();
+  await new Promise((resolve) => real.once(1, resolve));
+  real.close();
+});
+
 test('advanceAsync ends under fake timers, and where others have moved the clock', async () => {
   const before = globalThis.setImmediate;
   globalThis.setImmediate = () => {};
