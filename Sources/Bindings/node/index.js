@@ -40,9 +40,12 @@ const ROUNDS = 1000; // at one instant, before advanceAsync gives up, as advance
 /** Of a status that is no failure. Where both are so, that nothing was changed counts: who calls knows in which handler it is. */
 const outcomeOf = (status) => ((status & IGNORED) !== 0 ? Outcome.IGNORED : (status & RUNNING) !== 0 ? Outcome.RUNNING : Outcome.OK);
 
+// What Chime says of an id that is set to 0 here.
+const IN_JAVASCRIPT = { 'queue is 0, which is no id': 'the queue was closed', 'timer is 0, which is no id': 'the timer was released' };
+
 class ChimeError extends Error {
   constructor(status, text = native.statusText(status)) {
-    super(text);
+    super(IN_JAVASCRIPT[text] ?? text);
     this.code = native.statusName(status);
   }
   get name() {

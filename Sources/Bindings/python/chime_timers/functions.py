@@ -100,7 +100,7 @@ class InContext:
 class Function:
     """A function that Chime has."""
 
-    __slots__ = ("function", "life", "owner", "last", "busy", "silent", "waiters", "__weakref__")
+    __slots__ = ("function", "life", "owner", "last", "busy", "silent", "once", "waiters", "__weakref__")
 
     def __init__(self, function: Callable[..., object], life: Life, owner: Optional[Owner] = None,
                  cancelled: bool = False) -> None:
@@ -110,6 +110,7 @@ class Function:
         self.last = cancelled  # a CANCELLED tick comes after the timer is at rest, and needs the function
         self.silent = False  # CANCELLED ticks are not its business
         self.busy = False
+        self.once = False  # of `after`: it ticks even if nobody keeps the Timer, and is released then
         self.waiters: List["queue.SimpleQueue[None]"] = []  # told when the function returns
 
     def called(self) -> Optional[Callable[..., object]]:
@@ -140,6 +141,9 @@ class Function:
             if state.value == State.CANCELLED and self.last and kind != TickKind.CANCELLED:
                 return
             self.function = function if runs else None
+            if not runs and self.once and self.owner is not None and self.owner() is None:
+                c.timer_release(id)
+                return
 
 
 def settle_all(life: Life) -> None:
@@ -148,6 +152,8 @@ def settle_all(life: Life) -> None:
         timer = None if function.life is not life or function.owner is None else function.owner()
         if timer is not None and not function.busy:
             function.settle(timer._cell, timer._function, TickKind.CANCELLED)
+        elif timer is None and function.once and function.function is not None and not function.busy:
+            function.settle(function.owner, function.function)
     life.unsettled = False
 
 

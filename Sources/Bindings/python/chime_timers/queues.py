@@ -13,7 +13,7 @@ from . import c
 from .functions import (SLICE, Call, Function, InContext, Life, Owner, alive, calling, checked, collected, deadline_after, no_handler,
                         on_finalize, on_function, on_main_thread, on_tick, passed, release_collected, slices, until_gone, waits,
                         waits_no_more, woken)
-from .timers import Timer, schedule_in_c
+from .timers import Timer, release_unless_it_ticks_once, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
                      number_in, outcome, read, text, text_in_c)
 
@@ -207,7 +207,10 @@ class Queue:
         has it, or nobody, and then it is released."""
         timer, called = Timer(0, self), InContext(function)
         timer._function = called
-        kept = Function(called, self._living(), Owner(timer, timer._cell, c.timer_release), cancelled or target)
+        once = make is c.timer_after
+        kept = Function(called, self._living(), Owner(timer, timer._cell, release_unless_it_ticks_once if once else c.timer_release),
+                        cancelled or target)
+        kept.once = once
         kept.silent = target and not cancelled
         try:
             timer._number = passed(kept, make, lambda number: arguments(timer, number))
@@ -223,7 +226,7 @@ class Queue:
         return self._life or Life()
 
     def after(self, delay: Duration, function: Handler) -> Timer:
-        """Calls function(tick) once. Keep the timer: it is released with its last reference."""
+        """Calls function(tick) once, whether or not the timer is kept; while it is, it can be stopped, moved and set again."""
         checked(function)
         first = nanoseconds(delay, "delay")
         return self._timer(function, c.timer_after, lambda timer, number: (

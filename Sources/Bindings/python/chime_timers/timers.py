@@ -19,13 +19,25 @@ def schedule_in_c(schedule: Optional[Schedule]) -> Optional[c.Schedule]:
     if schedule is None:
         return None
     if not isinstance(schedule, Schedule):
-        raise TypeError(f"schedule must be a Schedule, not {type(schedule).__name__}")
+        shown = repr(schedule) if isinstance(schedule, (int, float)) else "30"
+        raise TypeError(f"schedule must be a Schedule, not {type(schedule).__name__}: write Schedule(first={shown}) for one tick, or"
+                        f" Schedule.every({shown})")
     return schedule.in_c()
+
+
+def release_unless_it_ticks_once(id: Any) -> bool:
+    """False: it runs, and for one tick only."""
+    info = c.TimerInfo()
+    if c.timer_get_info(id, info) == c.OK and info.state == State.RUNNING and info.interval_ns == 0:
+        return False
+    c.timer_release(id)
+    return True
 
 
 class Timer:
     """A timer of its owner's: released by `release`, or at the end of a `with`. It keeps its queue. With its last
-    reference it is released, too; if it is running then, that is a ResourceWarning, because it stops.
+    reference it is released, too; if it is running then, that is a RuntimeWarning, because it stops. (One of `after` ticks
+    first: nobody has to keep it.)
 
     While the timer runs or is suspended Chime keeps its function. A timer at rest (idle, finished, cancelled) keeps it
     itself, so an object that holds its own timer and is the timer's handler is collected like any other cycle; a restart
@@ -240,6 +252,8 @@ class Timer:
         state = ctypes.c_uint32()
         running = c.timer_state(id, state) == c.OK and state.value in (State.RUNNING, State.SUSPENDED)
         function = functions.get(self._number)
+        if function is not None and function.once and not release_unless_it_ticks_once(self._cell):
+            return  # its last tick releases it
         if function is not None and function.life.owner is not None:
             function.silent = True  # its cancel handler would run here, wherever the collector was called
         c.timer_release(id)
@@ -247,7 +261,7 @@ class Timer:
         del function  # outlives the call that lets go of it
         if running:
             warnings.warn(f"timer {id:#x} was collected while it was {State(state.value).name}, and ticks no more: keep it,"
-                          " or release it", ResourceWarning, source=self)
+                          " or release it", RuntimeWarning, source=self)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Timer owns its id and cannot be copied or pickled")

@@ -165,6 +165,11 @@ class ResumePolicy(IntEnum):
     """The time that was left is kept, and the grid moves."""
 
 
+# What Chime says of an id that the classes have set to 0, and of a call.
+_IN_PYTHON = (("queue is 0, which is no id", "the queue was closed"), ("timer is 0, which is no id", "the timer was released"),
+              ("chime_reinitialize", "chime_timers.reinitialize()"))
+
+
 class Error(Exception):
     """A call failed and changed nothing, except where its kind says otherwise. The message is the status, what it means and,
     where Chime has one, a sentence on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below
@@ -183,6 +188,8 @@ class Error(Exception):
         if detail is None:
             sentence: bytes = c.last_error_detail()
             detail = (sentence or c.status_message(status)).decode()
+            for in_c, in_python in _IN_PYTHON:
+                detail = detail.replace(in_c, in_python)
         self.status, self.detail = status, detail
         self.args = (f"{c.name(status)}: {detail}",)  # an OSError, as TimedOut is, has them from its `__new__` otherwise
 

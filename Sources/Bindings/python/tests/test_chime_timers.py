@@ -55,6 +55,43 @@ class Numbers(WatchedTest):
         self.assertEqual(missing, set())
 
 
+class Sentences(WatchedTest):
+    """They say what happened, or what to write, in Python's words."""
+
+    def test_of_what_was_closed_or_is_no_schedule(self):
+        queue = Queue(QueueKind.VIRTUAL)
+        timer, released = queue.create(print), queue.after(1, print)
+        released.release()
+        for number, kind, text in (
+                (300, TypeError, r"Schedule\(first=300\)"), (0.5, TypeError, r"Schedule\(first=0\.5\)"),
+                (timedelta(1), TypeError, "Schedule.every"), ("5", TypeError, "not str")):
+            for call in (lambda: queue.start(number, print)), (lambda: timer.restart(number)):
+                with self.assertRaisesRegex(kind, text):
+                    call()
+        with self.assertRaisesRegex(chime.Closed, "CHIME_ERROR_INVALID_HANDLE: the timer was released"):
+            released.cancel()
+        queue.shutdown()
+        for call in (lambda: queue.after(1, print)), (lambda: queue.advance(1)), (lambda: queue.now_ns):
+            with self.assertRaisesRegex(chime.Closed, "CHIME_ERROR_INVALID_HANDLE: the queue was closed"):
+                call()
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_of_a_forked_child(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                try:
+                    queue.advance(1)
+                except chime.Forked as error:
+                    os.write(writing, str(error).encode())
+                os._exit(0)
+            os.close(writing)
+            with open(reading) as said:
+                self.assertIn("chime_timers.reinitialize()", said.read())
+            os.waitpid(child, 0)
+
+
 class VirtualTime(WatchedTest):
     def setUp(self):
         self.queue = Queue(QueueKind.VIRTUAL, label="virtual")

@@ -83,17 +83,52 @@ class Collected(WatchedTest):
         timer.release()
         queue.shutdown()
 
-    def test_a_running_timer_that_is_collected_is_a_warning(self):
-        with Queue(QueueKind.VIRTUAL) as queue:
-            timer = queue.after(10, print)
-            with self.assertWarnsRegex(ResourceWarning, "collected while it was RUNNING"):
-                del timer
+    def test_a_repeating_timer_that_is_collected_while_it_runs_is_a_warning_that_is_seen(self):
+        for make in (lambda queue: queue.every(10, print), lambda queue: queue.start(Schedule(first=10), print)):
+            with Queue(QueueKind.VIRTUAL) as queue:
+                timer = make(queue)
+                with self.assertWarnsRegex(RuntimeWarning, "collected while it was RUNNING"):
+                    del timer
+                    gc.collect()
+        for make in (lambda queue: queue.every(10, print), lambda queue: queue.after(10, print)):
+            with Queue(QueueKind.VIRTUAL) as queue:
+                timer = make(queue)
+                timer.suspend()
+                with self.assertWarnsRegex(RuntimeWarning, "collected while it was SUSPENDED"):
+                    del timer
+                    gc.collect()
+                timer = make(queue)
+                timer.restart(Schedule.every(10))
+                with self.assertWarnsRegex(RuntimeWarning, "collected while it was RUNNING"):
+                    del timer
+                    gc.collect()
+
+    def test_a_timer_of_after_that_nobody_keeps_ticks_and_leaves_nothing(self):
+        for kind in QueueKind:
+            ticks, over = [], threading.Event()
+
+            def tick(tick):
+                ticks.append(tick.sequence)
+                if len(ticks) < 3:  # it starts itself again: it is there as long as it runs
+                    chime.Timer.borrow(tick.timer).restart_after(0.001)
+                else:
+                    over.set()
+
+            with warnings.catch_warnings(), Queue(kind) as queue:
+                warnings.simplefilter("error")
+                before = len(functions)
+                queue.after(0.001, tick)
                 gc.collect()
-            timer = queue.after(10, print)
-            timer.suspend()
-            with self.assertWarnsRegex(ResourceWarning, "collected while it was SUSPENDED"):
-                del timer
-                gc.collect()
+                if kind is QueueKind.VIRTUAL:
+                    queue.advance(1)
+                elif kind is QueueKind.HOST:
+                    queue.run()
+                self.assertTrue(over.wait(WATCHDOG))
+                deadline = time.monotonic() + WATCHDOG
+                while (queue.stats().timers, len(functions)) != (0, before):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.001)
+                self.assertEqual(len(ticks), 3)
 
     def test_a_timer_at_rest_that_is_collected_is_none(self):
         with warnings.catch_warnings(record=True) as caught:
@@ -131,7 +166,7 @@ class Collected(WatchedTest):
         try:
             with warnings.catch_warnings(), Queue(QueueKind.VIRTUAL) as queue:
                 warnings.simplefilter("error")
-                timer = queue.after(10, print)
+                timer = queue.every(10, print)
                 del timer
                 self.assertEqual(queue.stats().timers, 0)
         finally:
@@ -316,8 +351,8 @@ class Dropped(WatchedTest):
         while collected:
             release_collected()
         with Queue(QueueKind.VIRTUAL) as queue, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            timers = [queue.after(HOUR, print) for _ in range(1000)]
+            warnings.simplefilter("ignore", RuntimeWarning)
+            timers = [queue.every(HOUR, print) for _ in range(1000)]
             kept = list(functions.values())  # as where Chime has not let go of them yet
             timers.clear()
             left = len(collected)
@@ -351,7 +386,7 @@ class InLoops(WatchedTest):
         gc.set_threshold(7, 2, 2)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ResourceWarning)
+                warnings.simplefilter("ignore", RuntimeWarning)
                 threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
                 collector = threading.Thread(target=collect)
                 collector.start()

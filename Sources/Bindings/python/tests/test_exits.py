@@ -22,7 +22,7 @@ class Programs(unittest.TestCase):
         """Runs it in debug mode with debug allocators, and a watchdog of 60 s."""
         environment = dict(os.environ, PYTHONMALLOC="debug")
         process = subprocess.Popen(
-            [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", PROLOGUE + textwrap.dedent(text)],
+            [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-W", "ignore::RuntimeWarning", "-c", PROLOGUE + textwrap.dedent(text)],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             if send is not None:
