@@ -134,9 +134,9 @@ package enum Trace: ProcessState {
     try Fork.guarded {
       let target = target.withLock { $0 }
       target.file?.put(record)
-      try? target.function?(record, target.context?.context ?? .none)
+      _ = try? target.function?(record, target.context?.context ?? .none)
       withExtendedLifetime(target.context) {}
-      if !Fork.isChild { try? target.observer?(record, .none) }
+      if !Fork.isChild { _ = try? target.observer?(record, .none) }
     }
   }
 }

@@ -38,10 +38,11 @@ extension TimerRef {
     var hasCancelled = status == .running
     guard status.isRunning else { return status }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
+    var left = timeout
     repeat {
-      let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       let waited = waitForCallback(timeout: left, cancels: true)
       if waited != .ok { return waited }
+      if timeout != .max { left = max(0, end.saturatingSubtract(Clock.monotonic.now)) }
       if word == nil { continue }  // Released meanwhile, so it starts no more.
       status = cancel()
       if status == .ok || status == .running { hasCancelled = true }
