@@ -90,7 +90,7 @@ extension QueueControlBlock {
     if options.givesRecords { traits.insert(.givesRecords) }
     if !isVirtual || options.honoursLeeway { traits.insert(.honoursLeeway) }
     self.traits = traits
-    unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
+    unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .releasing)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
     hasHadBackground = false

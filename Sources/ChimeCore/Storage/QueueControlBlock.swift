@@ -155,7 +155,7 @@ struct SlotStore {
   @inline(__always)
   var traits: QueueTraits {
     get { unsafe QueueTraits(rawValue: storage.pointee.traits.load(ordering: .relaxed)) }
-    nonmutating set { unsafe storage.pointee.traits.store(newValue.rawValue, ordering: .relaxed) }
+    nonmutating set { unsafe storage.pointee.traits.store(newValue.rawValue, ordering: .releasing) }
   }
 
   @inline(__always) package var isVirtual: Bool { traits.contains(.virtual) }
@@ -210,6 +210,17 @@ struct SlotStore {
   @inline(__always)
   package var now: Int64 {
     isVirtual ? virtualNow : Clock.time(of: clockNumber)
+  }
+
+  /// The time on the clock of the queue with that id, without pinning the control block: what is asked of it is read
+  /// between two looks at the id. `nil` if another queue lives here by now, or where more is to be read (P14b).
+  @inline(__always)
+  func now(ifStill id: UInt64) -> Int64? {
+    if isVirtual || isWall { return nil }
+    let now = Clock.time(of: clockNumber)
+    // Pairs with the releases of `prepare`: who has read what the next queue's maker has stored sees that the id has gone.
+    atomicMemoryFence(ordering: .acquiring)
+    return self.id == id ? now : nil
   }
 
   var isBoottime: Bool { clockNumber == chime_boottime_clock() }
