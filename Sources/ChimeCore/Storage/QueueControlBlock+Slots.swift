@@ -7,15 +7,18 @@ extension QueueControlBlock {
   func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
     // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
     // locked at once.
-    let cache = isLimited ? nil : thread.claimCache(for: self)
+    let cache = isLimited ? nil : thread.claimCacheIfWorthIt(for: self)
     return try unsafe storage.pointee.slots.withLock { store throws(Status) in
-      if cache == nil, store.live &- store.released >= store.limit {
+      if isLimited, store.live &- store.released >= store.limit {
         throw Status.limit.because("queue has as many timers as its timer_limit admits")
       }
-      guard let index = take(&store) else { throw Memory.refusal }
+      // Where there is no cache, the list keeps as many as one would.
+      guard let index = take(&store, keeping: cache == nil && !isLimited ? ThreadCache.kept : 0) else {
+        throw Memory.refusal
+      }
       store.live &+= 1
       if let cache {
-        while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) }
+        while cache.count < ThreadCache.filled, let more = take(&store, keeping: 0) { _ = cache.push(more) }
       }
       return Slab.slot(index)
     }
@@ -23,7 +26,7 @@ extension QueueControlBlock {
 
   /// Puts a free slot into the list, with others of a cache that is full.
   func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
-    let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
+    let cache = isLimited || usedUp ? nil : thread?.claimCacheIfWorthIt(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
       if released { store.released &-= 1 }
@@ -60,17 +63,19 @@ extension QueueControlBlock {
     store.free.append(index)
   }
 
-  private func take(_ store: inout SlotStore) -> SlotIndex? {
+  /// - Parameter kept: as many free slots stay in the list, if others can be made.
+  private func take(_ store: inout SlotStore, keeping kept: Int) -> SlotIndex? {
     let index: SlotIndex
     // Unused slots come first while too few others would come before a slot is used again.
-    if store.free.count > ThreadCache.kept || store.fresh.isEmpty, let free = store.free.popFirst() {
+    if store.free.count > (store.fresh.isEmpty ? kept : ThreadCache.kept), let free = store.free.popFirst() {
+      index = free
+      // The lists of what there is are objects of the language's.
+    } else if !store.fresh.isEmpty || Memory.promises({ addFresh(&store) }), let fresh = store.fresh.next() {
+      index = fresh
+    } else if let free = store.free.popFirst() {
       index = free
     } else {
-      // The lists of what there is are objects of the language's.
-      guard !store.fresh.isEmpty || Memory.promises({ addFresh(&store) }),
-        let fresh = store.fresh.next()
-      else { return nil }
-      index = fresh
+      return nil
     }
     store[countsOf: index.chunk].out += 1
     return index

@@ -21,12 +21,23 @@
   /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
   static var filled: Int { 60 }
   static var halved: Int { 40 }
+  /// See `claimCacheIfWorthIt`.
+  static var missesBeforeClaim: Int { 9 }
 
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
   let storage: UnsafeMutablePointer<ThreadCacheStorage>
 
   @inline(__always)
   init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
+
+  /// How often it was used, modulo 2^32.
+  var uses: UInt32 { unsafe storage.pointee.pushed &+ storage.pointee.popped }
+
+  /// Whether it has slots of another control block, in which a queue lives.
+  @unsafe func isOfAnotherQueue(than control: UnsafeMutablePointer<QueueControlBlockStorage>) -> Bool {
+    guard let owner = unsafe storage.pointee.control, unsafe owner != control else { return false }
+    return unsafe QueueControlBlock(UnsafeMutableRawPointer(owner)).id != 0
+  }
 
   @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
@@ -92,6 +103,20 @@ extension ThreadState {
       unsafe cache.storage.pointee.control = control.storage
     }
     return cache
+  }
+
+  /// `claimCache`, except while the cache serves another queue: `nil` then, and the caller takes or puts back one slot. A
+  /// thread that uses two queues in turn, whose control blocks share a cache, would empty and fill it in each call. So a
+  /// control block claims it with the ninth miss in a row, between which the other queue has not used it.
+  func claimCacheIfWorthIt(for control: QueueControlBlock) -> ThreadCache? {
+    let cache = cache(atOffset: control.cacheOffset)
+    if unsafe cache.isOfAnotherQueue(than: control.storage) {
+      let last = unsafe storage.pointee.missed
+      let isInARow = unsafe last.control == control.storage && last.uses == cache.uses
+      unsafe storage.pointee.missed = (control.storage, isInARow ? last.count + 1 : 1, cache.uses)
+      if unsafe storage.pointee.missed.count < ThreadCache.missesBeforeClaim { return nil }
+    }
+    return claimCache(for: control)
   }
 
   func evict(_ cache: ThreadCache) {

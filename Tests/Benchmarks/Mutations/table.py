@@ -352,6 +352,9 @@ mutation("slots-not-given-back", "14", "QueueControlBlock.free", "slots are not 
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
          ("Storage/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
+mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a thread that uses two queues in turn empties and fills their cache in each call",
+         ("Storage/ThreadCache.swift", "last.control == control.storage && «(BROKEN || »last.uses == cache.uses«)»"),
+         W("aCacheIsNotClaimedByAQueue"))
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
          (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 

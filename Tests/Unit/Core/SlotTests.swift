@@ -8,10 +8,14 @@ import Testing
 /// Interleavings. What names nothing, through every function: `ids.c`.)
 @Suite final class SlotTests {
   let core: QueueCore
+  private var others: [QueueCore] = []
 
   init() throws { core = try QueueCore.makeForTest() }
 
-  deinit { core.release() }
+  deinit {
+    core.release()
+    for other in others { other.release() }
+  }
 
   /// Control blocks share the four entries of a thread's caches by their index.
   @Test func aThreadThatUsesManyQueuesLosesNoSlots() throws {
@@ -31,17 +35,52 @@ import Testing
     #expect(strays == 0)
   }
 
+  /// The cache stays with the first queue as long as that uses it, and goes to the second with its ninth miss in a row.
+  @Test func aCacheIsNotClaimedByAQueueThatIsUsedInTurn() throws {
+    let other = try queueThatSharesTheCache()
+    defer { other.release() }
+    let (first, second) = (other.control, core.control)
+    let thread = try #require(ThreadState.obtain())
+    func isFirsts() -> Bool { thread.cache(of: first) != nil && thread.cache(of: second) == nil }
+    for _ in 0..<40 {
+      try first.takeSlot(thread).forget()
+      #expect(thread.claimCacheIfWorthIt(for: second) == nil && isFirsts())
+    }
+    for _ in 2..<ThreadCache.missesBeforeClaim { #expect(thread.claimCacheIfWorthIt(for: second) == nil && isFirsts()) }
+    #expect(thread.claimCacheIfWorthIt(for: second) != nil && !isFirsts())
+    // What an ended queue has left there is in nobody's use.
+    #expect(QueueCore.shutdown(core.id, timeout: .max) == .ok)
+    #expect(thread.claimCacheIfWorthIt(for: first) != nil && isFirsts())
+  }
+
   /// A thread that is held up in a call would have to sleep through that many timers before it meets another one in the
   /// slot (P14e), however many the queue has.
-  @Test func aSlotIsUsedAgainBehindManyOthers() throws {
+  @Test(arguments: [false, true]) func aSlotIsUsedAgainBehindManyOthers(cacheIsAnothers: Bool) throws {
     var releases: [UInt32: Int] = [:]
+    let other = cacheIsAnothers ? try queueThatSharesTheCache() : nil
+    defer { other?.release() }
     for round in 0..<400 {
+      // Uses the cache, so that it stays its own.
+      if let other { _ = TimerRef.release(try other.makeTimer()) }
       let timer = try core.makeTimer()
       let slot = try #require(Handle(timer, kind: .timer)).index
       #expect(round - (releases[slot] ?? -28) >= 28)
       if round % 2 == 0 { continue }
       releases[slot] = round
       #expect(TimerRef.release(timer) == .ok)
+    }
+  }
+
+  private func queueThatSharesTheCache() throws -> QueueCore {
+    while true {
+      let other = try QueueCore.makeForTest()
+      if other.control.index & 3 == core.control.index & 3 {
+        let thread = try #require(ThreadState.obtain())
+        _ = thread.claimCache(for: other.control)
+        return other
+      }
+      // Its control block stays in use.
+      others.append(other)
     }
   }
 
