@@ -31,7 +31,7 @@ extension QueueControlBlock {
       store.live &-= 1
       if released { store.released &-= 1 }
       if usedUp {
-        store[countsOf: slot.index.chunk].usedUp += 1
+        store.countUsedUp(of: slot.index.chunk)
         if store.isUsedUp(slot.index.chunk) { store.usedUpChunks += 1 }
         return
       }
@@ -59,7 +59,7 @@ extension QueueControlBlock {
 
   /// Puts a slot at the end of the free list.
   private func put(_ index: SlotIndex, _ store: inout SlotStore) {
-    store[countsOf: index.chunk].out -= 1
+    store.count(out: -1, of: index.chunk)
     store.free.append(index)
   }
 
@@ -77,7 +77,7 @@ extension QueueControlBlock {
     } else {
       return nil
     }
-    store[countsOf: index.chunk].out += 1
+    store.count(out: 1, of: index.chunk)
     return index
   }
 
@@ -141,7 +141,7 @@ extension QueueControlBlock {
       while next < store.chunks.count {
         let chunk = store.chunks[next]
         next += 1
-        if store[countsOf: chunk].out > 0 { return chunk }
+        if unsafe Slab.head(of: chunk).pointee.out.load(ordering: .relaxed) > 0 { return chunk }
       }
       return nil
     }

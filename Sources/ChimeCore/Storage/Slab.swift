@@ -4,9 +4,9 @@ import Synchronization
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
 /// always be looked up and recognised. A chunk belongs to one queue control block for ever.
 ///
-/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 cells; an inbox link and a wheel position for
-/// each slot; two counts of slots; and enough wheel pages for the entries of these slots, two each, so that a pass never
-/// allocates.
+/// A chunk is 24 KiB of zeroed pages, touched as they are used: an inbox link and a wheel position for each slot; its head;
+/// 256 cells; and enough wheel pages for the entries of these slots, two each, so that a pass never allocates. So the first
+/// page of 4 KiB is all that a few timers touch.
 enum Slab: ProcessState {
   static var slotsPerChunk: Int { SlotChunk.slotCount }
   static var chunkStride: Int { 24576 }
@@ -14,10 +14,12 @@ enum Slab: ProcessState {
   /// How many chunks fill huge pages without a rest.
   static var chunksInHugePages: Int { 256 }
 
-  static var linksOffset: Int { 256 * 64 }
+  static var linksOffset: Int { 0 }
   static var positionsOffset: Int { linksOffset + 256 * 4 }
-  static var countsOffset: Int { positionsOffset + 256 * 8 }
-  static var wheelPagesOffset: Int { countsOffset + WheelPage.size }
+  static var headOffset: Int { positionsOffset + 256 * 8 }
+  /// Debuggers find the cells here: CPlatform's layout.c.
+  static var cellsOffset: Int { headOffset + 128 }
+  static var wheelPagesOffset: Int { cellsOffset + 256 * 64 }
   static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
 
   /// A chunk and the queue control block it belongs to. The owner is stored first; both are stored once.
@@ -99,8 +101,9 @@ enum Slab: ProcessState {
 
   @inline(__always)
   private static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
-    // SAFETY: a chunk begins with 256 cells; zero bytes are a free cell.
-    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
+    // SAFETY: a chunk has 256 cells there; zero bytes are a free cell.
+    unsafe TimerSlot(
+      cell: (chunk + cellsOffset).assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
   }
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
@@ -140,8 +143,8 @@ enum Slab: ProcessState {
   static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<SlotLink>> {
     // SAFETY: in the slot's chunk.
     let number = Int(slot.index.number & 255)
-    let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
-    return unsafe (chunk + linksOffset).assumingMemoryBound(to: Atomic<SlotLink>.self) + number
+    let links = unsafe UnsafeMutableRawPointer(slot.cell - number) + (linksOffset - cellsOffset)
+    return unsafe links.assumingMemoryBound(to: Atomic<SlotLink>.self) + number
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
@@ -149,13 +152,13 @@ enum Slab: ProcessState {
   @inline(__always)
   static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
 
-  /// Without looking the chunk up, which begins so many cells before.
+  /// Without looking the chunk up, whose cells begin so many before.
   @inline(__always)
   static func position(of slot: TimerSlot) -> WheelPosition {
     // SAFETY: in the slot's chunk.
     let number = Int(slot.index.number & 255)
-    let chunk = unsafe UnsafeMutableRawPointer(slot.cell - number)
-    return unsafe WheelPosition((chunk + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + number)
+    let positions = unsafe UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset)
+    return unsafe WheelPosition(positions.assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
 
   @inline(__always)
@@ -165,13 +168,14 @@ enum Slab: ProcessState {
   static func prefetchPosition(of slot: TimerSlot) {
     let number = Int(slot.index.number & 255)
     unsafe chime_prefetch(
-      UnsafeMutableRawPointer(slot.cell - number) + positionsOffset + number * MemoryLayout<UInt64>.size)
+      UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset) + number * MemoryLayout<UInt64>.size)
   }
 
-  /// The two counts of a chunk, which its control block keeps behind its lock (`SlotStore`).
-  fileprivate static func counts(of chunk: SlotChunk) -> UnsafeMutablePointer<(out: UInt16, usedUp: UInt16)> {
-    // SAFETY: zero bytes are two counts.
-    unsafe (self.chunk(of: chunk.first) + countsOffset).assumingMemoryBound(to: (out: UInt16, usedUp: UInt16).self)
+  static func head(of chunk: SlotChunk) -> UnsafeMutablePointer<ChunkHead> { unsafe head(at: self.chunk(of: chunk.first)) }
+
+  private static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
+    // SAFETY: zero bytes are a new one.
+    unsafe (chunk + headOffset).assumingMemoryBound(to: ChunkHead.self)
   }
 
   // MARK: Chunks whose versions are used up
@@ -201,7 +205,9 @@ enum Slab: ProcessState {
       unsafe new.pointee.owner.store(owner, ordering: .relaxed)
       unsafe new.pointee.chunk.store(memory, ordering: .releasing)
       numbers.used += 1
-      store[countsOf: renumbered] = (0, 0)
+      let head = unsafe head(at: memory.unsafelyUnwrapped)
+      unsafe head.pointee.out.store(0, ordering: .relaxed)
+      unsafe head.pointee.usedUp = 0
       for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
       return renumbered
     }
@@ -217,16 +223,20 @@ enum Slab: ProcessState {
   }
 }
 
+/// What is behind the lock of the control block.
 extension SlotStore {
-  /// How many slots of a chunk are not in the list of free ones, and how many have used up their versions.
-  subscript(countsOf chunk: SlotChunk) -> (out: UInt16, usedUp: UInt16) {
-    get { unsafe Slab.counts(of: chunk).pointee }
-    _modify { yield unsafe &Slab.counts(of: chunk).pointee }
+  /// How many slots of a chunk are not in the list of free ones.
+  func count(out difference: Int, of chunk: SlotChunk) {
+    let out = unsafe Slab.head(of: chunk)
+    unsafe out.pointee.out.store(
+      UInt32(Int(out.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
   }
+
+  func countUsedUp(of chunk: SlotChunk) { unsafe Slab.head(of: chunk).pointee.usedUp += 1 }
 
   /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
   func isUsedUp(_ chunk: SlotChunk) -> Bool {
-    Int(self[countsOf: chunk].usedUp) == Slab.slotsPerChunk - (chunk.number == 0 ? 1 : 0)
+    unsafe Int(Slab.head(of: chunk).pointee.usedUp) == Slab.slotsPerChunk - (chunk.number == 0 ? 1 : 0)
   }
 }
 

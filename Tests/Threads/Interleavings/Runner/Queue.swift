@@ -191,7 +191,7 @@ final class Queue {
           writing.forget()
           Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
-        store[countsOf: chunk].out = 0
+        Slab.head(of: chunk).pointee.out.store(0, ordering: .relaxed)
       }
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
       store.fresh = store.chunks.first?.slots ?? .none
