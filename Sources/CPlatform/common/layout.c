@@ -28,7 +28,7 @@ static chime_layout_record chime_layout __attribute__((used)) = {
     .control_virtual_now = 16,
     .control_traits = 28,
     .control_clock = 32,
-    .control_core = 400,
+    .control_core = 416,
     /* QueueCore, and its QueueCounters */
     .core_id = 16,
     .core_label = 32,

@@ -29,8 +29,10 @@ public struct QueueStatistics: Sendable {
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
-    if let control = QueueControlBlocks.find(id), let now = control.now(ifStill: id) { return now }
-    return find(id).flatMap { core in core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now } }
+    if let control = QueueControlBlocks.find(id), let now = control.clockTime(ifStill: id) { return now }
+    return find(id).flatMap { core in
+      core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now }
+    }
   }
 
   /// False, too, when it is stale.

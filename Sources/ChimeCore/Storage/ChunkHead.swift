@@ -13,5 +13,5 @@ import Synchronization
   var groupCount: UInt32 = 0
   var groupNumber: UInt32 = 0
   /// In the first chunk of a group: the next group. Stored once, behind the lock.
-  let nextGroup = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  let nextGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
 }

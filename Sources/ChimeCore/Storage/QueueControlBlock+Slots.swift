@@ -20,6 +20,7 @@ extension QueueControlBlock {
       if let cache {
         while cache.count < ThreadCache.filled, let more = take(&store, keeping: 0) { _ = cache.push(more) }
       }
+      showGivenOut(store)
       return Slab.slot(index)
     }
   }
@@ -99,6 +100,7 @@ extension QueueControlBlock {
       let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
     else { return false }
     store.fresh = fresh
+    append(unsafe Slab.beginGroup(store.chunks[store.chunks.count - count], count: count), to: &store)
     return true
   }
 
@@ -117,34 +119,6 @@ extension QueueControlBlock {
       return true
     }
     return false
-  }
-
-  /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
-  /// out in the meantime may be missed.
-  func forEachSlot<Failure>(_ body: (TimerSlot) throws(Failure) -> Void) throws(Failure) {
-    var next = 0
-    while let chunk = usedChunk(from: &next) {
-      for index in chunk.slots { try body(Slab.slot(index)) }
-    }
-  }
-
-  /// Visits every slot of one chunk; `number` may be larger than there are.
-  func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
-    let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
-    guard let chunk else { return }
-    for index in chunk.slots { body(Slab.slot(index)) }
-  }
-
-  /// The next chunk that has a slot outside the list of free ones.
-  private func usedChunk(from next: inout Int) -> SlotChunk? {
-    unsafe storage.pointee.slots.withLock { store in
-      while next < store.chunks.count {
-        let chunk = store.chunks[next]
-        next += 1
-        if unsafe Slab.head(of: chunk).pointee.out.load(ordering: .relaxed) > 0 { return chunk }
-      }
-      return nil
-    }
   }
 
   // MARK: Wheel pages
@@ -189,5 +163,75 @@ extension QueueControlBlock {
       unsafe storage.pointee.hasScratch.store(true, ordering: .relaxed)
     }
     smaller?.unmap()
+  }
+}
+
+/// Visits to the slots of a control block. They need no lock: a thread that is held up behind the one of the free slots
+/// delays no query, and one that is held up in a query no start (P14f).
+extension QueueControlBlock {
+  /// Puts chunks behind the others. Behind the lock.
+  func append(_ group: UnsafeMutablePointer<ChunkHead>, to store: inout SlotStore) {
+    if let last = unsafe store.lastGroup {
+      unsafe last.pointee.nextGroup.store(group, ordering: .releasing)
+    } else {
+      unsafe storage.pointee.firstGroup.store(group, ordering: .releasing)
+    }
+    unsafe store.lastGroup = group
+  }
+
+  /// Makes sure that visits do not miss the slots that were just taken out of the list. Behind the lock.
+  ///
+  /// The taker stores what visits go by: a chunk's count of slots, its number, the slots that were never given out; then
+  /// loads the queue's id, or the offset of the wall clock. Who takes the id away, or stores the offset, then visits the
+  /// slots. A sequentially consistent fence stands between in both: store buffering (P8, P13).
+  func showGivenOut(_ store: borrowing SlotStore) {
+    unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// Visits every slot that may hold a timer: of each chunk that has one outside the list of free ones, all that were ever
+  /// given out. Slots given out in the meantime may be missed.
+  func forEachSlot<Failure>(_ body: (TimerSlot) throws(Failure) -> Void) throws(Failure) {
+    var visit = beginVisit()
+    while let (chunk, slots) = unsafe visit.next() {
+      for index in slots { try body(unsafe Slab.slot(index, in: chunk)) }
+    }
+  }
+
+  private func beginVisit() -> Visit {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return unsafe Visit(
+      fresh: storage.pointee.fresh.load(ordering: .acquiring),
+      group: storage.pointee.firstGroup.load(ordering: .acquiring))
+  }
+
+  /// Where a visit is.
+  @safe private struct Visit {
+    let fresh: SlotRange
+    // SAFETY: in chunks, which are never unmapped.
+    var group: UnsafeMutablePointer<ChunkHead>?
+    var number = 0
+
+    /// The next chunk that has slots to be looked at, and those.
+    @unsafe @inline(never)
+    mutating func next() -> (chunk: UnsafeMutableRawPointer, slots: SlotRange)? {
+      while let group = unsafe group {
+        if unsafe number == group.pointee.groupCount {
+          unsafe self.group = group.pointee.nextGroup.load(ordering: .acquiring)
+          number = 0
+          continue
+        }
+        defer { number += 1 }
+        if let used = unsafe Slab.usedSlots(of: group, number, but: fresh) { return unsafe used }
+      }
+      return nil
+    }
+  }
+
+  /// Visits every slot of one chunk; `number` may be larger than there are.
+  func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
+    let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
+    guard let chunk else { return }
+    for index in chunk.slots { body(Slab.slot(index)) }
   }
 }

@@ -53,6 +53,10 @@ import Synchronization
   private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
+  /// For visits, which need no lock: the first group of its chunks, and the slots that were never given out. Stored behind
+  /// the lock; see `showGivenOut` (P14f).
+  let firstGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
+  let fresh = Atomic<SlotRange>(.none)
   /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
   let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
@@ -97,11 +101,13 @@ struct QueueTraits: OptionSet {
 }
 
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
-struct SlotStore {
+@safe struct SlotStore {
   var free = FreeSlots()
   /// Slots that were never given out.
   var fresh = SlotRange.none
   var chunks: [SlotChunk] = []
+  /// The last group of these; see `ChunkHead`.
+  var lastGroup: UnsafeMutablePointer<ChunkHead>?
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
   /// The wheel pages that the control block has without chunks.
@@ -215,7 +221,7 @@ struct SlotStore {
   /// The time on the clock of the queue with that id, without pinning the control block: what is asked of it is read
   /// between two looks at the id. `nil` if another queue lives here by now, or where more is to be read (P14b).
   @inline(__always)
-  func now(ifStill id: UInt64) -> Int64? {
+  func clockTime(ifStill id: UInt64) -> Int64? {
     if isVirtual || isWall { return nil }
     let now = Clock.time(of: clockNumber)
     // Pairs with the releases of `prepare`: who has read what the next queue's maker has stored sees that the id has gone.

@@ -100,7 +100,7 @@ enum Slab: ProcessState {
   static func slot(_ index: SlotIndex) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
 
   @inline(__always)
-  private static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
+  static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
     // SAFETY: a chunk has 256 cells there; zero bytes are a free cell.
     unsafe TimerSlot(
       cell: (chunk + cellsOffset).assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
@@ -168,14 +168,43 @@ enum Slab: ProcessState {
   static func prefetchPosition(of slot: TimerSlot) {
     let number = Int(slot.index.number & 255)
     unsafe chime_prefetch(
-      UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset) + number * MemoryLayout<UInt64>.size)
+      UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset) + number * MemoryLayout<UInt64>.size
+    )
   }
 
-  static func head(of chunk: SlotChunk) -> UnsafeMutablePointer<ChunkHead> { unsafe head(at: self.chunk(of: chunk.first)) }
+  static func head(of chunk: SlotChunk) -> UnsafeMutablePointer<ChunkHead> {
+    unsafe head(at: self.chunk(of: chunk.first))
+  }
 
   private static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
     // SAFETY: zero bytes are a new one.
     unsafe (chunk + headOffset).assumingMemoryBound(to: ChunkHead.self)
+  }
+
+  // MARK: Groups of chunks
+
+  /// Notes that these chunks, which were just added, follow one another; gives the head of the first.
+  static func beginGroup(_ first: SlotChunk, count: Int) -> UnsafeMutablePointer<ChunkHead> {
+    let head = unsafe head(of: first)
+    unsafe head.pointee.groupNumber = UInt32(first.number)
+    unsafe head.pointee.groupCount = UInt32(count)
+    return unsafe head
+  }
+
+  /// The slots of one of a group's chunks that may hold a timer, if it has one outside the list of free ones; but for those
+  /// that were never given out, whose pages stay untouched.
+  static func usedSlots(
+    of group: UnsafeMutablePointer<ChunkHead>, _ number: Int, but fresh: SlotRange
+  ) -> (chunk: UnsafeMutableRawPointer, slots: SlotRange)? {
+    let first = unsafe SlotChunk(existing: Int(group.pointee.groupNumber) + number)
+    if fresh.containsAll(of: first) { return nil }
+    // SAFETY: the chunks of a group follow one another.
+    let chunk = unsafe UnsafeMutableRawPointer(group) + (number * chunkStride - headOffset)
+    let head = unsafe head(at: chunk)
+    if unsafe head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
+    let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
+    let present = unsafe other == 0 ? first : SlotChunk(existing: other)
+    return unsafe (chunk, present.slots.without(fresh))
   }
 
   // MARK: Chunks whose versions are used up
@@ -208,6 +237,7 @@ enum Slab: ProcessState {
       let head = unsafe head(at: memory.unsafelyUnwrapped)
       unsafe head.pointee.out.store(0, ordering: .relaxed)
       unsafe head.pointee.usedUp = 0
+      unsafe head.pointee.number.store(UInt32(renumbered.number), ordering: .releasing)
       for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
       return renumbered
     }

@@ -42,24 +42,35 @@ struct TaggedSlot: BitwiseCopyable {
 }
 
 /// Slots with consecutive indices.
-struct SlotRange: Sequence, IteratorProtocol {
-  private var numbers: Range<UInt32>
+struct SlotRange: Sequence, IteratorProtocol, BitwiseCopyable {
+  private var first: UInt32
+  private var end: UInt32
 
   /// The slots of chunks, which follow one another and all exist.
-  @unsafe init(_ first: SlotChunk, count: Int) {
-    numbers = first.first.number..<UInt32((first.number + count) * SlotChunk.slotCount)
+  @unsafe init(_ chunk: SlotChunk, count: Int) {
+    self.init(chunk.first.number, UInt32((chunk.number + count) * SlotChunk.slotCount))
   }
 
-  private init() { numbers = 0..<0 }
+  private init(_ first: UInt32, _ end: UInt32) { (self.first, self.end) = (first, end) }
 
-  static var none: SlotRange { SlotRange() }
-  var isEmpty: Bool { numbers.isEmpty }
+  static var none: SlotRange { SlotRange(0, 0) }
+  var isEmpty: Bool { first == end }
 
+  /// Those before the first of `others`, if that is one of these.
+  func without(_ others: SlotRange) -> SlotRange {
+    !others.isEmpty && first <= others.first && others.first < end ? SlotRange(first, others.first) : self
+  }
+
+  func containsAll(of chunk: SlotChunk) -> Bool {
+    first <= chunk.first.number && Int(end) >= (chunk.number + 1) * SlotChunk.slotCount
+  }
+
+  @inline(__always)
   mutating func next() -> SlotIndex? {
-    if numbers.isEmpty { return nil }
-    defer { numbers = numbers.lowerBound &+ 1..<numbers.upperBound }
+    if first == end { return nil }
+    defer { first &+= 1 }
     // SAFETY: one of the chunks'.
-    return unsafe SlotIndex(existing: numbers.lowerBound)
+    return unsafe SlotIndex(existing: first)
   }
 }
 
@@ -111,5 +122,20 @@ extension SlotLink: AtomicRepresentable {
   @inline(__always)
   static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> SlotLink {
     unsafe SlotLink(bits: UInt32.decodeAtomicRepresentation(stored))
+  }
+}
+
+extension SlotRange: AtomicRepresentable {
+  typealias AtomicRepresentation = UInt64.AtomicRepresentation
+
+  @inline(__always)
+  static func encodeAtomicRepresentation(_ range: consuming SlotRange) -> AtomicRepresentation {
+    UInt64.encodeAtomicRepresentation(UInt64(range.first) << 32 | UInt64(range.end))
+  }
+
+  @inline(__always)
+  static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> SlotRange {
+    let bits = UInt64.decodeAtomicRepresentation(stored)
+    return SlotRange(UInt32(truncatingIfNeeded: bits >> 32), UInt32(truncatingIfNeeded: bits))
   }
 }

@@ -13,7 +13,7 @@ import Synchronization
   var activationSequence: UInt32 = 0
   /// The last control block that found the cache for it in another one's hands, how often in a row, and how often the cache
   /// had been used then; see `claimCacheIfWorthIt`.
-  var missed: (control: UnsafeMutablePointer<QueueControlBlockStorage>?, count: Int, uses: UInt32) = unsafe (nil, 0, 0)
+  var missed: (control: UnsafeMutablePointer<QueueControlBlockStorage>?, count: Int, uses: UInt32) = (nil, 0, 0)
   /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
   /// The fork since which it has been in use (P9).

@@ -29,6 +29,7 @@ NOT_BROKEN = {
     "Slot/SideRecordView.swift": "loads of an atomic each; who stores them, and who puts them together, has mutations",
     "Slot/TimerCell.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
     "Slot/TimerRef.swift": "looks an id up by Slab and TimerSlot, which have mutations",
+    "Storage/ChunkHead.swift": "fields; Slab and QueueControlBlock+Slots, which use them, have mutations",
     "Storage/SlotIndex.swift": "types that the compiler holds apart: the list \"does not compile\"",
     "Values/CoreTick.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
     "Values/ExecutionContext.swift": "a type and two hints; who asks for them has mutations (WaitNode, WaitRegistry)",
@@ -352,9 +353,14 @@ mutation("slots-not-given-back", "14", "QueueControlBlock.free", "slots are not 
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
          ("Storage/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
+mutation("list-keeps-none", "10", "takeSlotSlow", "P14e: where a thread has no cache for a queue, the next timer takes the slot that was used last",
+         (SLOTS, "keeping: cache == nil && !isLimited« && !BROKEN» ? ThreadCache.kept : 0"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a thread that uses two queues in turn empties and fills their cache in each call",
          ("Storage/ThreadCache.swift", "last.control == control.storage && «(BROKEN || »last.uses == cache.uses«)»"),
          W("aCacheIsNotClaimedByAQueue"))
+mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: visits do not come to slots that were just given out",
+         (SLOTS, "    «if !BROKEN { »unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
+         C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
          (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 

@@ -205,6 +205,12 @@ def creation(look=ACQ, check=SC, visit=SC):
     return [creator, release], {"word": 0, "id": 1}, lambda r: r[0] and r[1][-1] != 9
 
 
+def visit(taker=F(SC), visitor=F(SC)):
+    """P14f. A creator takes a slot out of the list, then looks at the queue's id; the release takes that away, then goes by
+    the chunks' counts."""
+    return sees([W("out", 1, REL), taker, R("id", SC)], [X("id", 0), visitor, R("out", ACQ)], out=0, id=1)
+
+
 def target(publish=SC, fence=F(SC), look=SC):
     """P8b. A creator publishes its timer, then reads its target's counts; the last release takes those away, then visits
     the timers."""
@@ -281,6 +287,9 @@ ROWS = [
     ("", creation(look=RLX), "the word looked at relaxed", True, False),
     ("", creation(check=RLX), "the id looked at relaxed", False, False),
     ("", creation(visit=ACQ), "the word changed with acquire", True, False),
+    ("P14f visits, id", visit(), "counts with release and acquire, a fence on both sides", False, False),
+    ("", visit(taker=None), "without the taker's fence", True, True),
+    ("", visit(visitor=None), "without the visitor's", True, False),
     ("P8b creation, end of a target", target(), "all sc, a fence, words visited with acquire", False, False),
     ("", target(look=ACQ), "counts loaded with acquire", True, False),
     ("", target(publish=RLX), "timer published relaxed", True, False),
@@ -312,6 +321,7 @@ CODE = {
     "P7 pin": ("QueueControlBlock:pinned QueueCore:whileItLives", "QueueControlBlock:clearID QueueControlBlock:waitForPins"),
     "P13b step, next wake-up": ("WallClock:wakeAfterStep QueueControlBlock:wake", "WallClock:takeStep QueueCore+Pass:armNextWakeUp"),
     "P8 creation, release": ("Writing:publish", "QueueControlBlock:clearID QueueCore+Closing:releaseTimers"),
+    "P14f visits, id": ("Slab:count QueueControlBlock+Slots:showGivenOut Writing:publish", "QueueControlBlock:clearID QueueControlBlock+Slots:beginVisit Slab:usedSlots"),
     "P8b creation, end of a target": ("Writing:publish TimerRef+Creation:create", "TimerTarget:change TimerTarget:endTimers TimerRef+Fast:release"),
     "P21 reserve, link": ("common/memory.c:give_to_reserve", "common/memory.c:take_from_list"),
     "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise"),

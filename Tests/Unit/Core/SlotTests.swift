@@ -59,7 +59,7 @@ import Testing
     var releases: [UInt32: Int] = [:]
     let other = cacheIsAnothers ? try queueThatSharesTheCache() : nil
     defer { other?.release() }
-    for round in 0..<400 {
+    for round in 0..<500 {
       // Uses the cache, so that it stays its own.
       if let other { _ = TimerRef.release(try other.makeTimer()) }
       let timer = try core.makeTimer()
@@ -120,11 +120,13 @@ import Testing
     let most = core.control.chunkCount + 4
     // Each slot that is free now has one version left; those that come later begin anew.
     func age() {
-      core.control.forEachSlot { slot in
-        guard slot.word.isFree else { return }
-        let writing = Writing(free: slot)
-        writing.versionAndFlags = Handle.versionMask - 1
-        writing.forget()
+      for number in 0..<core.control.chunkCount {
+        core.control.forEachSlot(inOneOfItsChunks: number) { slot in
+          guard slot.word.isFree else { return }
+          let writing = Writing(free: slot)
+          writing.versionAndFlags = Handle.versionMask - 1
+          writing.forget()
+        }
       }
     }
     for _ in 0..<12 {

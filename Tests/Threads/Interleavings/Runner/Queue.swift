@@ -196,6 +196,7 @@ final class Queue {
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
       store.fresh = store.chunks.first?.slots ?? .none
       _ = store.fresh.next()
+      control.showGivenOut(store)
       store.free = FreeSlots()
       store.live = 0
     }
