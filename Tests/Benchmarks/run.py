@@ -3,7 +3,7 @@
     run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, missed or thread.
+--only: create, postpone, expiry, memory, beat, missed, thread, or million (ten million timers, else left out).
 --rounds: of every table; without it some have fewer than others.
 --old: a directory with another libchime.so.0: Chime's programs run with that one, too, in rows that are named (old).
     They are the same programs, so that library must have all functions that they use.
@@ -158,6 +158,18 @@ def postpone_tables(peers, scale):
             yield tables.cost(f"postpone a random timer, {what}, {pending:,} pending", turns)
 
 
+def million_tables(peers, scale):
+    """With ten million pending: half an hour and 10 GB, so only where --only asks for it."""
+    for pending in scale.pending_millions:
+        for title, forms, options in (
+                ("create + start + cancel + release", [("create_until", "deadline"), ("create", "delay")], {}),
+                ("postpone a random timer, an idle timeout of 30 s", [("postpone_until", "postpone_until"), ("postpone", "postpone"),
+                                                                     ("reschedule", "reschedule")], {"seconds": 30})):
+            turns = cost_turns(peers, forms, pending=pending, operations=scale.operations, **options)
+            measure(turns, scale.fewer_rounds or 1, scale.end)
+            yield tables.cost(f"{title}, {pending:,} pending", turns)
+
+
 def expiry_tables(peers, scale):
     for pending, seconds, rounds in scale.expiry:
         turns = []
@@ -202,6 +214,7 @@ class Scale:
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
     beats, missed = 100, 0.1
+    pending_millions = (10_000_000,)
 
 
 class QuickScale(Scale):
@@ -209,11 +222,13 @@ class QuickScale(Scale):
     pending_create, pending_postpone = (0, 1_000), (1_000,)
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
     beats, missed = 5, 0.01
+    pending_millions = (20_000,)
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
 MEASUREMENTS = (thread_tables, beat_tables, missed_tables, create_tables, postpone_tables, memory_tables,
                 expiry_tables)
+ONLY_WHEN_ASKED = (million_tables,)
 
 
 def main():
@@ -238,8 +253,8 @@ def main():
     print("* not thread-safe")
 
     begun, done, failed = time.monotonic(), [], missing + [f"{peer.name}: {peer.failed}" for peer in peers if peer.failed]
-    for tables_of in MEASUREMENTS:
-        if options.only and options.only not in tables_of.__name__:
+    for tables_of in MEASUREMENTS + ONLY_WHEN_ASKED:
+        if options.only not in tables_of.__name__ or not options.only and tables_of in ONLY_WHEN_ASKED:
             continue
         for table in tables_of(peers, scale):
             print("\n" + table.text(), flush=True)
