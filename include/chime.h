@@ -747,6 +747,11 @@ CHIME_API chime_status chime_timer_restart_after(chime_timer_t timer, int64_t de
 /**
  * As chime_timer_restart_after, with the first tick at a deadline on the queue's clock (CHIME_SCHEDULE_DEADLINE is
  * set). A schedule with CHIME_RESUME_REMAINING has no deadline: CHIME_ERROR_INVALID_ARGUMENT.
+ *
+ * A call with a delay reads the clock, which is half of what it costs; one with a deadline does not. So a handler that
+ * starts a timer again uses chime_timer_restart_until(timer, tick->actual_ns + delay_ns): the delay counts from the start
+ * of the tick. Whoever moves many timers reads chime_queue_now once. (On CHIME_CLOCK_WALL a deadline follows the clock
+ * when it is set.)
  * Calls back: no. Waits: no.
  */
 CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
