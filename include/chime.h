@@ -27,7 +27,7 @@
  * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
  * function of Chime: what it had begun would stay half done.
  *
- * Queries (chime_timer_state, _get_info, _get_schedule, _next_deadline, _remaining, _generation, _check_generation, _explain;
+ * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _check_generation, _explain;
  * chime_queue_get_stats, _dump, _list, _list_timers, _next_deadline, _poll_timeout, _now) change nothing: they wake no queue,
  * delay no tick, and return in bounded time whatever other threads do, even at real-time priority. So do chime_now and the
  * functions that return a number or text, except that chime_last_error_detail may need memory once for each thread.
@@ -313,7 +313,7 @@ enum {
   CHIME_TRACE_RESTARTED = 18,
   CHIME_TRACE_SUSPENDED = 19,
   CHIME_TRACE_RESUMED = 20,
-  CHIME_TRACE_RESCHEDULED = 21,
+  CHIME_TRACE_RESCHEDULED = 21, /* by chime_timer_set_interval and _set_background, too */
   CHIME_TRACE_POSTPONED = 22,
   CHIME_TRACE_FIRED = 23,     /* by chime_timer_fire: an extra tick was requested */
   CHIME_TRACE_FINISHED = 24,  /* the last tick is about to be called */
@@ -602,7 +602,7 @@ CHIME_API chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_n
  * until its slot is reused; from then on it is CHIME_ERROR_INVALID_HANDLE.
  *
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED, CHIME_IGNORED | CHIME_RUNNING: the timer ended with its queue;
- *         CHIME_ERROR_INVALID_HANDLE: not a timer's id, or one that was released before
+ *         CHIME_ERROR_INVALID_HANDLE: not a timer's id, or one that was released before its queue ended
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
@@ -960,6 +960,8 @@ CHIME_API chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_inf
  * chime_timer_restart_after, _restart_until and _set_interval have changed of it. Where the timer is in it, and what
  * chime_timer_postpone did, is not part of it.
  *
+ * It is of one piece, whatever other threads do: the call follows those that change the timer, as they follow each other.
+ *
  * @param schedule  its leeway and, of a one-shot, its limit are as in chime_timer_info
  * @return CHIME_OK; CHIME_IGNORED: the timer has no schedule yet; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
@@ -1052,8 +1054,8 @@ CHIME_API chime_status chime_queue_create_on_dispatch(void *CHIME_NULLABLE dispa
  * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
  * @return CHIME_OK; CHIME_RUNNING: a callback of the queue that had started has not returned, be it a handler, a function,
- *         a hook or what frees a context; CHIME_IGNORED: the queue has ended;
- *         CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet
+ *         a hook or what frees a context, or a tick that was taken as a record has not ended; CHIME_IGNORED: the queue has
+ *         ended; CHIME_ERROR_INVALID_HANDLE: not a queue's id, or one that was released before and has not ended yet
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
@@ -1061,11 +1063,12 @@ CHIME_API chime_status chime_queue_release(chime_queue_t queue);
 
 /**
  * Holds the queue's callbacks back, until as many calls of chime_queue_resume. Once it has returned, none begins: no tick,
- * function or last callback. (All handlers of a tick are one callback, and so are a function and its finalizer.) Only what chime_queue_release and _shutdown of the queue call is called even so: they end the
- * suspension. Time goes on, a timer's state and deadline stay what they are, and every call works: what has become due in
- * the meantime comes after the resume, the missed ticks of a timer as one.
+ * function or last callback. (All handlers of a tick are one callback, and so are a function and its finalizer.) Only what
+ * chime_queue_release and _shutdown of the queue call is called even so: they end the suspension. Time goes on, a timer's
+ * state and deadline stay what they are, and every call works: what has become due in the meantime comes after the resume,
+ * the missed ticks of a timer as one.
  *
- * On a suspended queue nothing wakes up, chime_queue_next_deadline is CHIME_FOREVER, chime_queue_process runs nothing,
+ * A suspended queue sets no wake-up: one that was set before comes once, for nothing. chime_queue_next_deadline is CHIME_FOREVER, chime_queue_process runs nothing,
  * chime_queue_take_ticks ends what was taken before and gives no records, chime_queue_sync waits, chime_queue_run
  * waits for whatever it waits for otherwise, and a virtual queue's time moves without a callback.
  *
@@ -1220,8 +1223,8 @@ CHIME_API chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, si
 
 /**
  * Lists the queue's timers that have not been released, those that nobody holds included, in no particular order. Not
- * those within values that expire. A timer that another thread makes or releases at the same time may or may not be in the
- * list; no id is in it twice.
+ * those within values that expire; that of a weak timer is Chime's: leave it alone. A timer that another thread makes or
+ * releases at the same time may or may not be in the list; no id is in it twice.
  *
  * @param timers    receives up to capacity ids; NULL and capacity 0 to get the count
  * @param capacity  how many ids fit
@@ -1323,7 +1326,7 @@ enum {
  *
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
- *               running timer until its time is over. When nothing is left to wait for, no tick begins, even of a
+ *               running timer until its time is over. When nothing is left to wait for, no due tick begins, even of a
  *               background timer that is due. Or any of CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT and
  *               CHIME_QUEUE_RUN_ONCE together
  * @return CHIME_OK: no timer is running, whoever ended the last one; with CHIME_QUEUE_RUN_ONCE: something was called, as

@@ -177,6 +177,31 @@ TEST(a_pass_that_calls_nothing_enters_no_hook) {
   }
 }
 
+static void suspend_the_queue(void *context) {
+  hooks *h = context;
+  if (add(&h->entered, 1) == 1) h->status = chime_queue_suspend(h->queue);
+}
+
+/* What comes first on a queue is a hook that suspends it: then neither a function nor a tick begins. */
+TEST(what_a_hook_suspends_does_not_begin) {
+  for (int i = 0; i < 8; i++) {
+    hooks *h = csuite_memory(t, sizeof *h);
+    const chime_queue_options options = QUEUE_OPTIONS(.enter = suspend_the_queue, .hook_context = h);
+    if (stands_on_dispatch(hooked[i / 2]) && !csuite_has_dispatch()) continue;
+    REQUIRE_OK(create_queue(hooked[i / 2], &options, &h->queue, NULL));
+    if (i % 2) EXPECT_OK(chime_queue_async(h->queue, count_call, &h->ticks, NULL));
+    else EXPECT_OK(chime_timer_after(h->queue, 0, note_inside, h, NULL, NULL));
+    EXPECT(await(&h->entered, 1));
+    AWAIT(chime_queue_suspend(h->queue) == CHIME_OK); /* what runs is over */
+    EXPECT_EQ(h->status, CHIME_RUNNING);
+    EXPECT_EQ(load(&h->ticks), 0);
+    while (chime_queue_resume(h->queue) == CHIME_OK) continue;
+    EXPECT(await(&h->ticks, 1));
+    EXPECT_OK(chime_queue_shutdown(h->queue, PATIENCE));
+    EXPECT_EQ(load(&h->ticks), 1);
+  }
+}
+
 TEST(what_waits_for_the_queue_in_its_hooks_is_answered) {
   for (int i = 0; i < 16 && !csuite_failed(t); i++) {
     hooks *h = hooked_queue(t, hooked[i / 4], i);

@@ -325,6 +325,22 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
   EXPECT_EQ(load(&p->ticks), ticks);
 }
 
+/* [16]: where its callbacks run, too: they run in that call. */
+TESTS_ON(a_queue_that_was_released_is_shut_down_where_it_runs) {
+  QUEUE_OR_RETURN(ends, place);
+  probe *p = probe_start_full(t, ends, NULL, AFTER(CHIME_HOUR));
+  EXPECT_OK(chime_queue_release(ends));
+  chime_status status = chime_queue_shutdown(ends, PATIENCE);
+  EXPECT(status == CHIME_OK || status == CHIME_IGNORED);
+  EXPECT_EQ(load(&p->finalized), 1);
+  EXPECT_STATUS(chime_queue_shutdown(ends, 0), CHIME_IGNORED);
+}
+TEST_ON(a_queue_that_was_released_is_shut_down_where_it_runs, the_main_queue, MAIN)
+TEST_ON(a_queue_that_was_released_is_shut_down_where_it_runs, a_run_loop_queue, RUN_LOOP)
+TEST_ON(a_queue_that_was_released_is_shut_down_where_it_runs, a_serial_queue, SERIAL)
+TEST_ON(a_queue_that_was_released_is_shut_down_where_it_runs, a_host_driven_queue, HOST)
+TEST_ON(a_queue_that_was_released_is_shut_down_where_it_runs, a_virtual_queue, VIRTUAL)
+
 static void release_from_a_function(void *context) {
   probe *p = context;
   csuite *t = p->t;

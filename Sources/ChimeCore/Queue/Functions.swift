@@ -105,6 +105,14 @@ struct FunctionList: Sendable {
     count += 1
   }
 
+  mutating func prepend(_ function: QueuedFunction) {
+    function.next = first
+    if let first { unsafe first.previous = function } else { last = function }
+    unsafe function.previous = nil
+    first = function
+    count += 1
+  }
+
   mutating func popFirst() -> QueuedFunction? {
     guard let function = first else { return nil }
     remove(function)
@@ -168,10 +176,15 @@ extension QueueCore {
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
   func runHandedOver(_ item: QueuedFunction) throws(Forked) {
+    var isHeld = false
     try ThreadState.inside(control) { _ throws(Forked) in
-      try withHooks { () throws(Forked) in try run(item) }
+      try withHooks { () throws(Forked) in
+        // Perhaps since the hook has begun, or by it.
+        isHeld = isSuspended
+        isHeld ? handOver?.putBack(item) : try run(item)
+      }
     }
-    if closing.leave() { control.wake() }
+    if !isHeld, closing.leave() { control.wake() }
   }
 
   /// Runs a function of `sync`, whose turn it is, on its caller's thread.

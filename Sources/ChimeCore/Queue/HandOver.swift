@@ -68,6 +68,9 @@ final class HandOver: @unchecked Sendable {
     }
   }
 
+  /// A function has not begun after all; whoever has taken it out looks for work again.
+  func putBack(_ function: QueuedFunction) { state.withBusyLock { $0.functions.prepend(function) } }
+
   /// The queue is not suspended any more: a worker does what has waited.
   func goOn() {
     let worker = state.withBusyLock { state in

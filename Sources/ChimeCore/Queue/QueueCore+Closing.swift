@@ -27,13 +27,12 @@ extension QueueCore {
   /// there is to wait for.
   package static func beginShutdown(_ id: UInt64) throws(Status) -> QueueCore {
     let core = try Status.orForked { () throws(Forked) -> QueueCore? in
-      guard let (core, _) = try beginClosing(id) else { return nil }
+      // Or it was released before, and perhaps has not ended.
+      guard let core = try beginClosing(id)?.core ?? QueueControlBlocks.block(of: id)?.core, core.id == id else { return nil }
       if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { try core.closeHere() }
       return core
     }
-    if let core { return core }
-    // Released, and perhaps not ended.
-    guard let core = QueueControlBlocks.block(of: id)?.core, core.id == id else { throw endedOrUnknown(id) }
+    guard let core else { throw endedOrUnknown(id) }
     return core
   }
 

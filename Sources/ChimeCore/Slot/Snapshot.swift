@@ -74,7 +74,7 @@ extension TimerSlot {
   }
 
   /// Whether nobody has changed the cell since a snapshot was read, and nobody was changing it.
-  func isUnchanged(since snapshot: Snapshot) -> Bool {
+  private func isUnchanged(since snapshot: Snapshot) -> Bool {
     if snapshot.word.hasWriter, snapshot.word.isLive { return false }
     // Each change of the cell leaves another sequence, deadline, interval, leeway or wall deadline behind, or another word. The
     // word is looked at between the two readings, so that no change is half done at both; and last, since under
@@ -89,7 +89,7 @@ extension TimerSlot {
   }
 
   /// What word and cell say at this moment.
-  private func read() -> Snapshot {
+  func read() -> Snapshot {
     let word = word
     let deadline = deadline
     var snapshot = Snapshot(

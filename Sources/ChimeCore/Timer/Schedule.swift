@@ -168,18 +168,13 @@ extension Writing {
 
 extension TimerRef {
   /// The schedule as it was given, but for a one-shot's limit; `.some(nil)` if there was never one, `nil` if the id is stale.
-  package var schedule: Schedule?? { scheduleAndSnapshot.map { $0.schedule } }
-
-  /// The same, and what it belongs to. A timer's own first delay is no part of its snapshot, whose other readers would pay
-  /// for that: it is read between the snapshot and a look whether that is as before (P3b).
-  var scheduleAndSnapshot: (schedule: Schedule?, snapshot: Snapshot)? {
-    var triesLeft = TimerSlot.tries
-    while let snapshot {
-      let own = slot.sideRecord.flatMap { $0.hasFirst ? $0.first : nil }
-      triesLeft -= 1
-      if slot.isUnchanged(since: snapshot) || triesLeft == 0 { return (snapshot.schedule(first: own), snapshot) }
-    }
-    return nil
+  /// No query: a schedule is of one piece, so it is read as a change would be made, in turn with others.
+  package var schedule: Schedule?? {
+    guard let writing = beginWriting() else { return nil }
+    let own = slot.sideRecord.flatMap { $0.hasFirst ? $0.first : nil }
+    let schedule = slot.read().schedule(first: own)
+    writing.abandon()
+    return .some(schedule)
   }
 
   /// Whether `QueueCore.run` does not wait for the timer's end.

@@ -169,7 +169,7 @@ extension Scenario {
         let timer = world.timer(queue, after: millisecond, callbacks: true)
         world.thread("releaser") {
           // It ends the timer, or the timer has ended with its queue: never is it an id that names nothing.
-          world.call("release", answers: .ok, .running, .ignored) {
+          world.call("release", answers: .ok, .running, .ignored, .ignoredRunning) {
             timer.stopping { timer.ref.map { TimerRef.release($0.id) } ?? .invalidHandle }
           }
         }
