@@ -90,7 +90,8 @@ static void calls(void) {
         double ns = call(serial, sync, 2000);
         if (ns < least) least = ns;
       }
-      print(sync ? "chime_queue_sync, beside so many" : "chime_queue_async, beside so many", there[i], least, "ns", first[sync]);
+      print(sync ? "chime_queue_sync, beside so many" : "chime_queue_async, beside so many", there[i], least, "ns",
+            first[sync]);
       if (i == 0) first[sync] = least;
     }
   }
@@ -202,7 +203,8 @@ static void clocks(void) {
     }
     REQUIRE(!CHIME_FAILED(chime_timer_release(timer)));
     ns = (double)restarted / 1e6;
-    print(by_deadline ? "restart_until(tick->actual_ns + ...)" : "restart_after, in a handler", 1, ns, "ns", by_deadline ? first : 0);
+    print(by_deadline ? "restart_until(tick->actual_ns + ...)" : "restart_after, in a handler", 1, ns, "ns",
+          by_deadline ? first : 0);
     first = ns;
   }
   REQUIRE(chime_queue_shutdown(queue, CHIME_FOREVER) == CHIME_OK);
@@ -212,7 +214,8 @@ int main(int count, char **arguments) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } loads[] = {{"making", making}, {"calls", calls}, {"turns", turns}, {"timers", timers}, {"memory", memory}, {"clock", clocks}};
+  } loads[] = {{"making", making}, {"calls", calls},   {"turns", turns},
+               {"timers", timers}, {"memory", memory}, {"clock", clocks}};
   int found = 0;
   for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
     if (count > 1 && strcmp(arguments[1], loads[i].name) != 0) continue;

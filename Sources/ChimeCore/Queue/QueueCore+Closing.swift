@@ -28,7 +28,8 @@ extension QueueCore {
   package static func beginShutdown(_ id: UInt64) throws(Status) -> QueueCore {
     let core = try Status.orForked { () throws(Forked) -> QueueCore? in
       // Or it was released before, and perhaps has not ended.
-      guard let core = try beginClosing(id)?.core ?? QueueControlBlocks.block(of: id)?.core, core.id == id else { return nil }
+      let known = try beginClosing(id)?.core ?? QueueControlBlocks.block(of: id)?.core
+      guard let core = known, core.id == id else { return nil }
       if !ThreadState.frames.holds(core.control), core.driver.isOnQueue { try core.closeHere() }
       return core
     }

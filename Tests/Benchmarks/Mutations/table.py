@@ -1143,7 +1143,7 @@ mutation("trace-context-early", "8", "Trace.set", "the context of the function b
          ("Queue/Trace.swift", "      // Freed with no lock held.\n«      if BROKEN { try? before?.end() }\n»"),
          C("the_context_of_a_trace_is_finalized_after"))
 mutation("released-not-awaited", "8, 16", "QueueCore.beginShutdown", "the shutdown of a queue that was released does not wait for its end",
-         (CLOSING, "    guard «!BROKEN, »let core = QueueControlBlocks.block(of: id)?.core, core.id == id else"),
+         (CLOSING, "      let known = try beginClosing(id)?.core ?? «(BROKEN ? nil : »QueueControlBlocks.block(of: id)?.core«)»\n"),
          C("shutdown_waits_for_the_last_hook"))
 mutation("hooks-not-ended", "8", "QueueCore.announceEndNow", "the finalizer of the hooks' context is not called",
          (CLOSING, "  private func announceEndNow() throws(Forked) {\n    guard closing.claimEnd() else { return }\n    if «!BROKEN, »let hooks {"),
