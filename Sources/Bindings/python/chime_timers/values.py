@@ -106,8 +106,6 @@ class Clock(IntEnum):
     """The same, and goes on while the system sleeps."""
     WALL = c.CLOCK_WALL
     """As time.time_ns."""
-    VIRTUAL = c.CLOCK_VIRTUAL
-    """A virtual queue's own."""
 
 
 class Outcome(IntFlag):
@@ -122,6 +120,9 @@ class Outcome(IntFlag):
     """A handler that had started has not returned yet: what it uses is still in use."""
     STOPPED = c.STOPPED
     """Of `run`: a stop was requested."""
+
+    def __str__(self) -> str:
+        return "|".join(name for name, one in Outcome.__members__.items() if one and one in self) or "OK"
 
 
 class State(IntEnum):

@@ -191,6 +191,7 @@ class VirtualTime(WatchedTest):
         def once(tick):
             self.function(tick)
             self.assertIs(chime.Timer.borrow(tick.timer).cancel(), Outcome.RUNNING)
+            self.assertEqual(str(Outcome.IGNORED | Outcome.RUNNING) + str(Outcome.OK), "IGNORED|RUNNINGOK")
 
         self.timer = timer = self.queue.every(10, once)
         self.queue.advance(100)
