@@ -1,12 +1,11 @@
 /*
- * A game's pause. A queue that is suspended calls nothing, while time goes on: what was missed comes as one tick after the
- * resume. Meanwhile the menu lists the timers and how they are set, and changes one.
+ * A game's pause. A queue that is suspended calls nothing, but its time goes on: what was missed comes as one tick after the
+ * resume. To keep a timer's remaining time instead, give it CHIME_RESUME_REMAINING and suspend the timer itself. Meanwhile
+ * the menu lists the timers and how they are set, and changes one.
  *
  * Build:  make (or cc pause.c -o build/pause -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/pause
  *
- * Manual pages: chime_queue_suspend chime_queue_resume chime_queue_list_timers chime_timer_get_schedule
- *               chime_timer_set_interval chime_timer_set_background
  * Output:
  *    2 s: an enemy
  *    4 s: an enemy

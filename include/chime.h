@@ -468,8 +468,9 @@ enum {
                                        be called, */
   CHIME_TIMER_RECORD_CANCELLED = 0x400000, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 0x800000,  /* a FINALIZE record where a finalizer would be called */
-  CHIME_TIMER_BACKGROUND = 0x1000000 /* chime_queue_run with flags 0 does not wait for it, and returns when no other
-                                       timer is running. It makes no other difference */
+  CHIME_TIMER_BACKGROUND = 0x1000000       /* chime_queue_run does not wait for it, and returns when no other timer
+                                              is running, except with CHIME_QUEUE_RUN_UNTIL_STOPPED. It makes no
+                                              other difference */
 };
 
 typedef struct chime_timer_options {
@@ -771,8 +772,8 @@ CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t de
 CHIME_API chime_status chime_timer_set_interval(chime_timer_t timer, int64_t interval_ns);
 
 /**
- * Sets whether chime_queue_run with flags 0 waits for the timer, as CHIME_TIMER_BACKGROUND does for a new one. A run that
- * waits for nothing else returns. It makes no other difference.
+ * Sets whether chime_queue_run waits for the timer, as CHIME_TIMER_BACKGROUND does for a new one. A run that waits for
+ * nothing else returns, except with CHIME_QUEUE_RUN_UNTIL_STOPPED. It makes no other difference.
  *
  * @param timer       in any state, on any kind of queue
  * @param background  1: it does not wait; 0: it does
@@ -939,7 +940,7 @@ typedef struct chime_timer_info {
   int32_t has_schedule; /* 1: it has a schedule, which activate with NULL keeps */
   uint64_t missed;      /* due times of this activation that got no tick of their own */
   int64_t jitter_ns;    /* the longest random part of a due time; 0: none */
-  int32_t background;   /* 1: chime_queue_run with flags 0 does not wait for it */
+  int32_t background;   /* 1: chime_queue_run does not wait for it: CHIME_TIMER_BACKGROUND */
   uint32_t reserved;    /* 0 */
 } chime_timer_info;
 
@@ -1316,7 +1317,8 @@ CHIME_API chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *C
 
 /* chime_queue_run, flags */
 enum {
-  CHIME_QUEUE_RUN_UNTIL_STOPPED = 0x1000, /* go on when no timer is running: another thread may start one */
+  CHIME_QUEUE_RUN_UNTIL_STOPPED = 0x1000, /* go on when no timer is running, or none but background ones: another
+                                             thread may start one */
   CHIME_QUEUE_RUN_NO_WAIT = 0x2000, /* return where it would wait: for a host that waits for the descriptor itself */
   CHIME_QUEUE_RUN_ONCE = 0x4000     /* return when something has been called: all that was due then */
 };
@@ -1329,8 +1331,9 @@ enum {
  *               running timer until its time is over. When nothing is left to wait for, no due tick begins, even of a
  *               background timer that is due. Or any of CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT and
  *               CHIME_QUEUE_RUN_ONCE together
- * @return CHIME_OK: no timer is running, whoever ended the last one; with CHIME_QUEUE_RUN_ONCE: something was called, as
- *         chime_queue_process counts; CHIME_IGNORED: with CHIME_QUEUE_RUN_ONCE nothing was called, and no timer is running;
+ * @return CHIME_OK: no timer is running, or none but background ones, whoever ended the last other one; with
+ *         CHIME_QUEUE_RUN_ONCE: something was called, as chime_queue_process counts; CHIME_IGNORED: with
+ *         CHIME_QUEUE_RUN_ONCE nothing was called, and no timer is running, or none but background ones;
  *         CHIME_STOPPED; CHIME_TIMED_OUT: it would wait, and CHIME_QUEUE_RUN_NO_WAIT forbids it; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
