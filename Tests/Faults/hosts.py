@@ -18,7 +18,7 @@ BARE_ROOT = """mount --bind / "$0" && mount -t tmpfs -o ro none "$0/proc" && mou
 mount -o remount,bind,ro "$0" && exec chroot "$0" "$@" """
 
 # A call of theirs was refused, as it must be.
-ANSWERED = re.compile(r"FAILED \S+: [^;]* is (CHIME_ERROR_RESOURCE |-12,)")
+ANSWERED = re.compile(r"FAILED \S+: [^;]* is (CHIME_ERROR_RESOURCE |-192,)")
 
 csuite, within, refusing, copy = (os.path.abspath(path) for path in sys.argv[1:5])
 root = tempfile.mkdtemp()

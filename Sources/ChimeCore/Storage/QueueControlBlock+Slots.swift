@@ -100,7 +100,7 @@ extension QueueControlBlock {
       let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
     else { return false }
     store.fresh = fresh
-    append(unsafe Slab.beginGroup(store.chunks[store.chunks.count - count], count: count), to: &store)
+    unsafe append(Slab.beginGroup(store.chunks[store.chunks.count - count], count: count), to: &store)
     return true
   }
 
