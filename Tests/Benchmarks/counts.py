@@ -26,7 +26,7 @@ CEILINGS = {
     "one-shot, with its pass": 1600, "one-shot, with its pass, host": 2200, "one-shot, in chime_queue_run": 4200,
     "one-shot, a hundred in a pass": 1000, "one-shot, a hundred in a pass, host": 1100,
     "one-shot, a hundred in a pass, serial": 1300, "one-shot, a hundred in a pass, concurrent": 1500,
-    "repeating, with its pass": 1300, "repeating, with its pass, host": 1700,
+    "repeating, with its pass": 1350, "repeating, with its pass, host": 1700,
     "repeating, a hundred in a pass": 650, "repeating, a hundred in a pass, host": 880,
 }
 

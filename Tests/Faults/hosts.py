@@ -38,7 +38,7 @@ def inside(what, *skips, **more):
 HOSTS = {
     # Each signal wakes the thread that drives the queue.
     "signals": inside(
-        "signals", "an_idle_queue_does_not_wake_up_on_a_host_driven_queue",
+        "signals", "an_idle_queue_does_not_wake_up_on_a_host_driven_queue", "a_suspended_queue_does_not_wake_up_on_a_host_driven_queue",
         "a_queue_whose_periodic_timers_have_ended_does_not_wake_up_on_a_host_driven_queue",
         "a_hundred_thousand_*_on_a_host_driven_queue", "a_hundred_thousand_pending_timers_wake_nobody"),
     "second_copy": inside("second_copy"),
