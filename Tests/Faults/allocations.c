@@ -81,7 +81,10 @@ static look look_at(const world *w) {
   const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
   look found = {{CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT}};
   int i;
-  for (i = 0; i < 4; i++) chime_timer_get_info(all[i], &found.timers[i]);
+  for (i = 0; i < 4; i++) {
+    chime_timer_get_info(all[i], &found.timers[i]);
+    found.timers[i].remaining_ns = 0; /* time goes on */
+  }
   return found;
 }
 

@@ -147,7 +147,7 @@ static arguments of(const world *w, int flags) {
   S(sleep_until, ALONE, chime_sleep_until(CHIME_CLOCK_MONOTONIC, 1)) \
   S(main_run, ALONE | MAY_FAIL, run_main()) \
   F(main_stop, ALONE) \
-  S(set_trace, ALONE, chime_set_trace(NULL, NULL, NULL)) \
+  S(set_trace, ALONE | MAY_FAIL, chime_set_trace(NULL, NULL, NULL)) \
   F(reinitialize, ALONE | NEVER_FAILS) \
   S(set_allocator, ALONE, chime_set_allocator(NULL)) \
   S(last_error_detail, ALONE | NEVER_FAILS, fail_and_ask()) \
@@ -194,7 +194,7 @@ static arguments of(const world *w, int flags) {
   S(timer_restart_after, MAY_FAIL, chime_timer_restart_after(w->bare[0], CHIME_HOUR)) \
   S(timer_restart_until, MAY_FAIL, chime_timer_restart_until(w->bare[1], CHIME_HOUR)) \
   S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], &in_an_hour)) \
-  F(timer_set_interval, 0) \
+  S(timer_set_interval, 0, chime_timer_set_interval(w->bare[1], CHIME_HOUR)) \
   S(timer_set_background, MAY_FAIL, chime_timer_set_background(w->bare[1], 1)) \
   F(timer_suspend, 0) \
   F(timer_resume, 0) \
@@ -210,7 +210,7 @@ static arguments of(const world *w, int flags) {
   F(timer_state, IS_QUERY) \
   F(timer_next_deadline, IS_QUERY) \
   F(timer_remaining, IS_QUERY) \
-  S(timer_get_schedule, IS_QUERY, chime_timer_get_schedule(w->timer, &schedule)) \
+  S(timer_get_schedule, 0, chime_timer_get_schedule(w->timer, &schedule)) \
   S(timer_get_info, IS_QUERY, chime_timer_get_info(w->timer, &info)) \
   S(timer_explain, IS_QUERY, explain(w)) \
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", handle, NULL, finalize))) \

@@ -143,6 +143,11 @@ static void set_up(setting *s, chime_queue_kind kind, uint32_t flags) {
 /* Nothing holds the run then but what is due. */
 static void end_the_value(setting *s) { REQUIRE_OK(chime_expiring_release(s->given.expiring)); }
 
+static void set_another_trace(setting *s) {
+  (void)s;
+  REQUIRE_OK(chime_set_trace(handle, NULL, finalize));
+}
+
 static void yield_the_last(setting *s) {
   void *object;
   REQUIRE_OK(chime_expiring_acquire(s->given.expiring, &object));
@@ -177,6 +182,7 @@ static const struct need {
              {"queue_sync", CHIME_QUEUE_PRECISE, 0, call_elsewhere},
              {"queue_take_ticks", CHIME_QUEUE_HOST, CHIME_QUEUE_FLAG_RECORDS, NULL},
              {"main_run", CHIME_QUEUE_HOST, 0, run_the_main_queue},
+             {"set_trace", CHIME_QUEUE_HOST, 0, set_another_trace},
              {"expiring_yield", CHIME_QUEUE_HOST, 0, yield_the_last}};
 
 static void expect_a_callback(const function_of_chime *f) {
@@ -195,6 +201,7 @@ static void expect_a_callback(const function_of_chime *f) {
   EXPECT(status >= 0 || status == CHIME_STOPPED);
   EXPECT(callbacks_here + load(&called_elsewhere) > before);
   if (fault_failures() > 0) fprintf(stderr, "  in chime_%s\n", f->name);
+  EXPECT_OK(chime_set_trace(NULL, NULL, NULL));
   chime_queue_shutdown(s.given.queue, CHIME_SECOND);
   chime_queue_shutdown(s.main, 0);
   chime_weak_timer_release(s.given.weak_timer);

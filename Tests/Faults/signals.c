@@ -62,7 +62,7 @@ CASES(waiting, argument, 0, 2 * wait_count - 1) {
   timer_delete(storm);
   store(&returned, 1);
   if (!is_timed) pthread_join(other, NULL);
-  EXPECT_EQ(status, is_timed && !(w->flags & SLEEPS) ? CHIME_ERROR_TIMED_OUT : wait_expected(w));
+  EXPECT_EQ(status, is_timed && !(w->flags & SLEEPS) ? wait_timed_out(w) : wait_expected(w));
   EXPECT_EQ(error, SENTINEL);
   EXPECT(waited >= WAIT_MS * CHIME_MILLISECOND);
   EXPECT(load(&signals) >= LEAST_SIGNALS);

@@ -78,6 +78,8 @@ void wait_prepare(const wait *w) {
   REQUIRE(await(&is_held, 1));
 }
 
+chime_status wait_timed_out(const wait *w) { return w->flags & OF_A_LOOP ? CHIME_TIMED_OUT : CHIME_ERROR_TIMED_OUT; }
+
 chime_status wait_expected(const wait *w) { return w->flags & STOPS ? CHIME_STOPPED : CHIME_OK; }
 
 void wait_let_go(const wait *w, const int *returned) {

@@ -32,6 +32,8 @@ extern const int wait_count;
 void wait_prepare(const wait *w);
 /** What it answers when what it waits for comes. */
 chime_status wait_expected(const wait *w);
+/** What it answers when its timeout is over. */
+chime_status wait_timed_out(const wait *w);
 /** Has what it waits for come: now, and again, until *returned is set. */
 void wait_let_go(const wait *w, const int *returned);
 /** Expects that the queue ticks on, and ends it. */
