@@ -321,7 +321,7 @@ public func chime_timer_get_schedule(
     guard let schedule = TimerRef(timer)?.schedule else { return nil }
     hasNone = schedule == nil
     // SAFETY: `Schedule` has the layout of chime_schedule.
-    return unsafe schedule.map { unsafe unsafeBitCast($0, to: chime_schedule.self) }
+    return schedule.map { unsafe unsafeBitCast($0, to: chime_schedule.self) }
   }.rawValue
 }
 
