@@ -51,7 +51,7 @@ VIRTUAL_TEST(each_state_is_explained) {
   options.finalizer = NULL; /* of two timers */
   EXPECT_OK(chime_timer_start(queue, &options, EVERY(10, 10), &user->timer));
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
-  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_TOOK_EFFECT(chime_target_release(o->id));
   EXPECT_EXPLAINED(user->timer, "its target has gone, which has cancelled it.");
   EXPECT_STATUS(chime_timer_activate(p->timer, &soon), CHIME_ERROR_TARGET_GONE);
   EXPECT_EXPLAINED(p->timer, "it was never activated, and cannot be: its target is gone.");
@@ -63,7 +63,7 @@ VIRTUAL_TEST(each_state_is_explained) {
   EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), &user->timer));
   ADVANCE(0);
   EXPECT_OK(chime_timer_fire(user->timer));
-  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_TOOK_EFFECT(chime_target_release(o->id));
   EXPECT_EXPLAINED(user->timer, "it has finished: it was a one-shot, and its target is gone.");
 }
 

@@ -18,7 +18,7 @@ static uint64_t target_rounds(csuite *t, chime_queue_t queue) {
     EXPECT_OK(chime_target_create(&object, NULL, &options.target));
     for (int j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), j % 4 == 0 ? NULL : &ids[j]));
     EXPECT(await(&ticks, before + 100));
-    EXPECT_OK(chime_target_release(options.target));
+    EXPECT_TOOK_EFFECT(chime_target_release(options.target));
     for (int j = 0; j < 100; j++) {
       if (j % 4 != 0) EXPECT_TOOK_EFFECT(chime_timer_release(ids[j]));
     }
@@ -55,7 +55,7 @@ THREAD_OF_TEST(loop_of_a_thread) {
   EXPECT_EQ(ticks, 1);
   EXPECT_TOOK_EFFECT(chime_weak_timer_release(weak[0]));
   EXPECT_TOOK_EFFECT(chime_weak_timer_release(weak[1]));
-  EXPECT_OK(chime_target_release(target));
+  EXPECT_TOOK_EFFECT(chime_target_release(target));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 

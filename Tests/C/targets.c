@@ -42,7 +42,7 @@ static void expect_over(csuite *t, chime_timer_t timer) {
 TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) { /* [5] [8] */
   probe *o = probe_target(t, "o"), *p = ticking_user_of(o, queue, NULL);
   EXPECT(await(&p->ticks, 5));
-  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_TOOK_EFFECT(chime_target_release(o->id));
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
   EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
   EXPECT(await(&p->cancelled, 1));
@@ -116,7 +116,7 @@ VIRTUAL_TEST(no_timer_gets_away_while_its_target_goes) {
     held[i] = user_of(o, queue, NULL);
     EXPECT_OK(chime_timer_activate(held[i]->timer, EVERY(10, 10)));
   }
-  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_TOOK_EFFECT(chime_target_release(o->id));
   EXPECT_LOG("u. o.");
   for (int i = 0; i < HELD; i++) expect_over(t, held[i]->timer);
   ADVANCE(100);
@@ -161,7 +161,7 @@ static void a_destructor_may_call_anything(csuite *t, where place, chime_queue_t
     EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_HOUR)));
     run_due(t, queue, place);
   } else {
-    EXPECT_OK(chime_target_release(o->id));
+    EXPECT_TOOK_EFFECT(chime_target_release(o->id));
     EXPECT_EQ(load(&o->flag), 1);
   }
   EXPECT(await(&p->finalized, 1));
