@@ -79,9 +79,7 @@ final class DispatchDriver: QueueDriver {
             isNext = !hasEnded && core.functions.isEmpty
             if let waiter { WaitRegistry.leave(waiter) }
             if isNext {
-              isNext =
-                (try? core.runOutsidePass { host.allow { try? ThreadState.inside(core.control) { _ in body() } } })
-                ?? true
+              isNext = (try? core.runOutsidePass { host.allow { try? core.runHere(body) } }) ?? true
             }
           }
         }
