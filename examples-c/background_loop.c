@@ -42,15 +42,17 @@ int main(void) {
   chime_queue_t queue;
   chime_timer_t countdown;
   chime_weak_timer_t poll;
+  chime_run_loop_options thread = CHIME_RUN_LOOP_OPTIONS_INIT;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   int32_t valid;
 
   CHECK(chime_run_loop_main(&main_loop));
-  CHECK(chime_run_loop_create("background", &background));
+  thread.label = "background";
+  CHECK(chime_run_loop_create(&thread, &background));
   CHECK(chime_queue_create_on_run_loop(background, NULL, NULL, &queue));
   CHECK(chime_target_create(session, close_session, &target));
-  CHECK(chime_weak_timer_create(CHIME_MILLISECOND, 1, target, poll_session, NULL, NULL, &poll));
+  CHECK(chime_weak_timer_create(CHIME_MILLISECOND, 1, target, poll_session, NULL, NULL, NULL, &poll));
   CHECK(chime_weak_timer_add(poll, background, NULL));
   options.handler = count_down;
   schedule.first_ns = schedule.interval_ns = 10 * CHIME_MILLISECOND;

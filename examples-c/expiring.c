@@ -51,7 +51,7 @@ static int *look_up(void) {
   CHECK(chime_expiring_release(cached)); /* it has vanished; 0 does nothing */
   if ((value = malloc(sizeof(int))) == NULL) abort();
   *(int *)value = ++answers;
-  CHECK(chime_expiring_create(queue, 30 * CHIME_SECOND, value, finalize, &cached));
+  CHECK(chime_expiring_create(queue, 30 * CHIME_SECOND, value, finalize, NULL, &cached));
   CHECK(chime_expiring_on_expiry(cached, on_expiry, NULL, NULL));
   CHECK(chime_expiring_acquire(cached, &value));
   printf("%2d s: fetched: answer %d\n", now_s(), *(int *)value);

@@ -33,7 +33,7 @@ int main(void) {
   int64_t tolerance, date, later;
   int32_t valid, still_valid;
 
-  CHECK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, NULL, NULL, &timer));
+  CHECK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, NULL, NULL, NULL, &timer));
   CHECK(chime_weak_timer_set_tolerance(timer, CHIME_MINUTE));
   CHECK(chime_weak_timer_tolerance(timer, &tolerance));
   printf("every hour, up to %d s later\n", (int)(tolerance / CHIME_SECOND));

@@ -1069,9 +1069,10 @@ CHIME_API chime_status chime_queue_release(chime_queue_t queue);
  * state and deadline stay what they are, and every call works: what has become due in the meantime comes after the resume,
  * the missed ticks of a timer as one.
  *
- * A suspended queue sets no wake-up: one that was set before comes once, for nothing. chime_queue_next_deadline is CHIME_FOREVER, chime_queue_process runs nothing,
- * chime_queue_take_ticks ends what was taken before and gives no records, chime_queue_sync waits, chime_queue_run
- * waits for whatever it waits for otherwise, and a virtual queue's time moves without a callback.
+ * A suspended queue sets no wake-up: one that was set before comes once, for nothing. chime_queue_next_deadline is
+ * CHIME_FOREVER, chime_queue_process runs nothing, chime_queue_take_ticks ends what was taken before and gives no records,
+ * chime_queue_sync waits, chime_queue_run waits for whatever it waits for otherwise, and a virtual queue's time moves
+ * without a callback.
  *
  * @return CHIME_OK: no callback runs; CHIME_RUNNING: one that had begun has not returned, as is always so inside it, or a
  *         tick that was taken as a record has not ended; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT: 2^32 - 1 calls
@@ -1559,6 +1560,17 @@ CHIME_API chime_status chime_reinitialize(void);
  * admits, and chime_queue_run with flags 0 waits until its time is over.
  */
 
+typedef struct chime_expiring_options {
+  uint32_t size;
+  uint32_t flags;                   /* CHIME_TIMER_BACKGROUND */
+  int64_t leeway_ns;                /* how late the expiry handler and the finalizer may be, to share a wake-up. The
+                                       value vanishes on time all the same */
+  const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
+} chime_expiring_options;
+
+#define CHIME_EXPIRING_OPTIONS_INIT \
+  { sizeof(chime_expiring_options), 0, 0, NULL }
+
 /**
  * Creates a value that vanishes lifetime_ns from now.
  *
@@ -1566,6 +1578,7 @@ CHIME_API chime_status chime_reinitialize(void);
  * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
  * @param value        not NULL; Chime passes the pointer on and never follows it
  * @param finalizer    called with value once, when it has vanished or been released and is not acquired any more; may be NULL
+ * @param options      may be NULL for the defaults
  * @param expiring     receives the id
  * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
@@ -1574,6 +1587,7 @@ CHIME_API chime_status chime_reinitialize(void);
  */
 CHIME_API chime_status chime_expiring_create(chime_queue_t queue, int64_t lifetime_ns, void *CHIME_NULLABLE value,
                                              chime_finalizer CHIME_NULLABLE finalizer,
+                                             const chime_expiring_options *CHIME_NULLABLE options,
                                              chime_expiring_t *CHIME_NULLABLE expiring);
 
 /**

@@ -62,19 +62,28 @@ CHIME_API chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE r
  */
 CHIME_API chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
+typedef struct chime_run_loop_options {
+  uint32_t size;
+  uint32_t flags;                   /* 0 */
+  const char *CHIME_NULLABLE label; /* UTF-8, copied; its first 15 bytes, of whole characters, are the thread's name */
+} chime_run_loop_options;
+
+#define CHIME_RUN_LOOP_OPTIONS_INIT \
+  { sizeof(chime_run_loop_options), 0, NULL }
+
 /**
  * Starts a thread that runs its run loop in the default mode.
  *
- * @param label     UTF-8, copied; its first 15 bytes, of whole characters, are the thread's name; may be NULL
+ * @param options   may be NULL for the defaults
  * @param run_loop  receives the id; chime_run_loop_release ends the thread, and so does chime_run_loop_stop
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * The thread is one of Chime's own, as chime.h describes them.
  *
  * Calls back: no. Waits: no.
  */
-CHIME_API chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
+CHIME_API chime_status chime_run_loop_create(const chime_run_loop_options *CHIME_NULLABLE options,
                                              chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /* chime_run_loop_run, flags */
@@ -154,6 +163,16 @@ CHIME_API chime_status chime_queue_create_on_run_loop(chime_run_loop_t run_loop,
  * object, and whose `context` is user_info. Actions of one timer never overlap and never nest.
  */
 
+typedef struct chime_weak_timer_options {
+  uint32_t size;
+  uint32_t flags;                   /* 0 */
+  int64_t tolerance_ns;             /* as chime_weak_timer_set_tolerance sets it */
+  const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
+} chime_weak_timer_options;
+
+#define CHIME_WEAK_TIMER_OPTIONS_INIT \
+  { sizeof(chime_weak_timer_options), 0, 0, NULL }
+
 /**
  * Creates a timer that ticks once it has been added to a run loop. The first tick is due one interval from now.
  *
@@ -163,9 +182,9 @@ CHIME_API chime_status chime_queue_create_on_run_loop(chime_run_loop_t run_loop,
  * @param finalizer    frees user_info; called once, when the timer becomes invalid: in the call that invalidates it, or
  *                     after the action that is running; if the target goes, on the run loop, or, of a timer on none, in
  *                     the next chime_weak_timer_fire, _invalidate or _release; if the loop's thread ends, on that thread
+ * @param options      may be NULL for the defaults
  * @param timer        receives the id; release it with chime_weak_timer_release
- * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
- *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
+ * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: also if repeats is neither 0 nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
@@ -173,13 +192,15 @@ CHIME_API chime_status chime_queue_create_on_run_loop(chime_run_loop_t run_loop,
 CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                                chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
                                                chime_finalizer CHIME_NULLABLE finalizer,
+                                               const chime_weak_timer_options *CHIME_NULLABLE options,
                                                chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**
  * Creates a timer and adds it to the calling thread's run loop in the default mode.
  *
- * @param timer  NULL: only the loop holds the timer, until it is invalid
- * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action is NULL, repeats is neither 0 nor 1;
+ * @param options  may be NULL for the defaults
+ * @param timer    NULL: only the loop holds the timer, until it is invalid
+ * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: also if repeats is neither 0 nor 1;
  *         CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_RESOURCE: no file descriptors;
  *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
@@ -188,6 +209,7 @@ CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repe
 CHIME_API chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                                  chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
                                                  chime_finalizer CHIME_NULLABLE finalizer,
+                                                 const chime_weak_timer_options *CHIME_NULLABLE options,
                                                  chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**

@@ -6,15 +6,22 @@ import ChimeCore
 @_cdecl("chime_expiring_create") @implementation
 public func chime_expiring_create(
   _ queue: chime_queue_t, _ lifetime_ns: Int64, _ value: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
-  _ expiring: UnsafeMutablePointer<chime_expiring_t>?
+  _ options: UnsafePointer<chime_expiring_options>?, _ expiring: UnsafeMutablePointer<chime_expiring_t>?
 ) -> chime_status {
   guard let expiring = unsafe expiring else { return Arguments.null("expiring").rawValue }
   guard let value = unsafe value else { return Arguments.null("value").rawValue }
   guard lifetime_ns >= 0 else { return Arguments.negative("lifetime_ns", lifetime_ns).rawValue }
   return Memory.promised {
     unsafe store(in: expiring) { () throws(Status) in
-      try unsafe Expiring.make(
-        Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue)
+      var o = unsafe chime_expiring_options()
+      if let options = unsafe options { unsafe o = try Arguments.structure(options, "options.size") }
+      guard unsafe o.flags & ~UInt32(CHIME_TIMER_BACKGROUND) == 0 else {
+        throw unsafe Arguments.unknownFlags("options.flags", o.flags)
+      }
+      guard unsafe o.leeway_ns >= 0 else { throw unsafe Arguments.negative("options.leeway_ns", o.leeway_ns) }
+      return try unsafe Expiring.make(
+        Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, leeway: o.leeway_ns,
+        label: Arguments.string(o.label, "options.label"), flags: o.flags == 0 ? [] : .background, on: queue)
     }
   }
 }

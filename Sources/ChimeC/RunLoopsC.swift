@@ -37,9 +37,14 @@ public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_
 
 @_cdecl("chime_run_loop_create") @implementation
 public func chime_run_loop_create(
-  _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
+  _ options: UnsafePointer<chime_run_loop_options>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  unsafe give(run_loop) { () throws(Status) in try unsafe Loop.start(label: Arguments.string(label, "label")) }
+  unsafe give(run_loop) { () throws(Status) in
+    guard let options = unsafe options else { return try Loop.start(label: "") }
+    let o = try unsafe Arguments.structure(options, "options.size")
+    guard unsafe o.flags == 0 else { throw unsafe Arguments.unknownFlags("options.flags", o.flags) }
+    return try Loop.start(label: unsafe Arguments.string(o.label, "options.label"))
+  }
 }
 
 @_cdecl("chime_run_loop_run") @implementation

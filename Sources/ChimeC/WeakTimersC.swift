@@ -33,12 +33,24 @@ private final class WeakTimerAction: @unchecked Sendable {
 private func make(
   _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
-  _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimerCore) -> Status
+  _ options: UnsafePointer<chime_weak_timer_options>?, _ out: UnsafeMutablePointer<chime_weak_timer_t>?,
+  add: (WeakTimerCore) -> Status
 ) -> chime_status {
   if Fork.isChild { return Status.inChild.rawValue }
   guard let handler = unsafe Arguments.tickFunction(action) else { return Arguments.null("action").rawValue }
   guard repeats == 0 || repeats == 1 else {
     return Status.invalidArgument.because("repeats (%n) is neither 0 nor 1", Int64(repeats)).rawValue
+  }
+  var (label, tolerance) = ("", Int64(0))
+  do throws(Status) {
+    if let options = unsafe options {
+      let o = try unsafe Arguments.structure(options, "options.size")
+      guard unsafe o.flags == 0 else { throw unsafe Arguments.unknownFlags("options.flags", o.flags) }
+      label = try unsafe Arguments.string(o.label, "options.label")
+      tolerance = unsafe o.tolerance_ns
+    }
+  } catch {
+    return error.rawValue
   }
   if target != 0 {
     let status = TimerTarget.status(of: target)
@@ -47,9 +59,14 @@ private func make(
   let userInfo = unsafe OwnedContext(Context(user_info), Arguments.contextFunction(finalizer))
   let action = unsafe WeakTimerAction(handler, userInfo, isHeld: out != nil)
   let timer = WeakTimerCore(
-    interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)
+    interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target), label: label
   ) { record in
     if !action.call(record) { WeakTimerCore.table.find(action.id)?.invalidate() }
+  }
+  let tolerated = setTolerance(of: timer, tolerance, "options.tolerance_ns")
+  if tolerated.isFailure {
+    userInfo.disown()
+    return tolerated.rawValue
   }
   let id: UInt64
   do { id = try WeakTimerCore.table.add(timer) } catch {
@@ -74,11 +91,11 @@ private func make(
 public func chime_weak_timer_create(
   _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
-  _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
+  _ options: UnsafePointer<chime_weak_timer_options>?, _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
   guard unsafe timer != nil else { return Arguments.null("timer").rawValue }
   return Memory.promised {
-    unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
+    unsafe make(interval_ns, repeats, target, action, user_info, finalizer, options, timer) { _ in .ok }
   }
 }
 
@@ -86,11 +103,11 @@ public func chime_weak_timer_create(
 public func chime_weak_timer_schedule(
   _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
-  _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
+  _ options: UnsafePointer<chime_weak_timer_options>?, _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
   withoutCancellation {
     Memory.promised {
-      unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
+      unsafe make(interval_ns, repeats, target, action, user_info, finalizer, options, timer) { timer in
         .of { () throws(Status) in timer.add(to: try Loop.current, mode: .default) }
       }
     }
@@ -142,18 +159,20 @@ public func chime_weak_timer_is_valid(
   }
 }
 
+private func setTolerance(of timer: WeakTimerCore, _ tolerance: Int64, _ name: StaticString) -> Status {
+  guard tolerance >= 0 else { return Arguments.negative(name, tolerance) }
+  guard tolerance <= timer.maximumTolerance else {
+    return Status.invalidArgument.because(
+      "%s (%t) is not below the timer's interval (%t)", tolerance, timer.interval, of: name)
+  }
+  guard timer.isValid else { return .ignored }
+  timer.tolerance = tolerance
+  return .ok
+}
+
 @_cdecl("chime_weak_timer_set_tolerance") @implementation
 public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolerance_ns: Int64) -> chime_status {
-  withTimer(timer) { timer in
-    guard tolerance_ns >= 0 else { return Arguments.negative("tolerance_ns", tolerance_ns) }
-    guard tolerance_ns <= timer.maximumTolerance else {
-      return Status.invalidArgument.because(
-        "tolerance_ns (%t) is not below the timer's interval (%t)", tolerance_ns, timer.interval)
-    }
-    guard timer.isValid else { return .ignored }
-    timer.tolerance = tolerance_ns
-    return .ok
-  }
+  withTimer(timer) { setTolerance(of: $0, tolerance_ns, "tolerance_ns") }
 }
 
 @_cdecl("chime_weak_timer_tolerance") @implementation

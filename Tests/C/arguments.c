@@ -79,14 +79,17 @@ world *world_new(csuite *t) {
   w->queues[2] = host_queue(t, CHIME_QUEUE_FLAG_RECORDS);
   w->options = refused_options(t);
   w->queue_options = QUEUE_OPTIONS(.flags = 0);
+  w->expiring_options = EXPIRING_OPTIONS(.flags = 0);
+  w->run_loop_options = RUN_LOOP_OPTIONS(.flags = 0);
+  w->weak_timer_options = WEAK_TIMER_OPTIONS(.flags = 0);
   w->schedule = *AFTER(CHIME_HOUR);
   alive[QUEUE] = w->queues[0];
   alive[LOOP] = current_loop(t);
   EXPECT_OK(
       chime_timer_start(alive[QUEUE], &TIMER_OPTIONS(.handler = never), EVERY(CHIME_HOUR, CHIME_HOUR), &alive[TIMER]));
   EXPECT_OK(chime_target_create(&w->destroyed, count_call, &alive[TARGET]));
-  EXPECT_OK(chime_expiring_create(alive[QUEUE], CHIME_HOUR, w, NULL, &alive[VALUE]));
-  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &alive[WEAK_TIMER]));
+  EXPECT_OK(chime_expiring_create(alive[QUEUE], CHIME_HOUR, w, NULL, NULL, &alive[VALUE]));
+  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, NULL, &alive[WEAK_TIMER]));
   w->given = (arguments){.queue = alive[QUEUE],
                          .timer = alive[TIMER],
                          .target = alive[TARGET],
@@ -97,6 +100,9 @@ world *world_new(csuite *t) {
                          .out = &w->out.answer,
                          .timer_options = &w->options,
                          .queue_options = &w->queue_options,
+                         .expiring_options = &w->expiring_options,
+                         .run_loop_options = &w->run_loop_options,
+                         .weak_timer_options = &w->weak_timer_options,
                          .schedule = &w->schedule,
                          .handler = never,
                          .function = never_function,

@@ -36,6 +36,9 @@ typedef struct world {
   int destroyed;
   chime_timer_options options;
   chime_queue_options queue_options;
+  chime_expiring_options expiring_options;
+  chime_run_loop_options run_loop_options;
+  chime_weak_timer_options weak_timer_options;
   chime_schedule schedule;
   /* Where calls put their answers. */
   struct {

@@ -23,6 +23,9 @@
 #define EVERY(first, interval) (&SCHEDULE(.first_ns = (first), .interval_ns = (interval)))
 #define AT(deadline) (&SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = (deadline)))
 #define QUEUE_OPTIONS(...) ((chime_queue_options){.size = sizeof(chime_queue_options), __VA_ARGS__})
+#define EXPIRING_OPTIONS(...) ((chime_expiring_options){.size = sizeof(chime_expiring_options), __VA_ARGS__})
+#define RUN_LOOP_OPTIONS(...) ((chime_run_loop_options){.size = sizeof(chime_run_loop_options), __VA_ARGS__})
+#define WEAK_TIMER_OPTIONS(...) ((chime_weak_timer_options){.size = sizeof(chime_weak_timer_options), __VA_ARGS__})
 #define TIMER_OPTIONS(...) ((chime_timer_options){.size = sizeof(chime_timer_options), __VA_ARGS__})
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);

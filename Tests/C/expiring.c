@@ -125,6 +125,41 @@ TEST(a_value_counts_as_a_timer_of_its_queue) {
   EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
 }
 
+TESTS_ON_ALL_QUEUES(a_value_has_the_label_that_it_was_given) {
+  chime_expiring_t value;
+  char text[1000];
+  EXPECT_OK(chime_expiring_create(queue, CHIME_HOUR, t, NULL, &EXPIRING_OPTIONS(.label = "a session"), &value));
+  EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
+  EXPECT(strstr(text, "a session") != NULL);
+  EXPECT_OK(chime_expiring_release(value));
+}
+
+TEST(a_run_does_not_wait_for_a_value_in_the_background) {
+  chime_queue_t queue = host_queue(t, 0);
+  chime_expiring_t value;
+  EXPECT_OK(
+      chime_expiring_create(queue, CHIME_HOUR, t, NULL, &EXPIRING_OPTIONS(.flags = CHIME_TIMER_BACKGROUND), &value));
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_OK(chime_expiring_release(value));
+}
+
+/* [3] [13]: at the roundest instant of its window, here a multiple of 2^30, also after a reset; it has vanished on time. */
+TEST(a_values_callbacks_share_a_wake_up_within_its_leeway) {
+  chime_queue_t queue =
+      csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY));
+  probe *v = probe_new(t, queue, "v");
+  EXPECT_OK(chime_expiring_create(queue, CHIME_SECOND, v, probe_finalizer,
+                                  &EXPIRING_OPTIONS(.leeway_ns = 500 * CHIME_MILLISECOND), &v->id));
+  EXPECT_OK(chime_expiring_reset(v->id, 1100 * CHIME_MILLISECOND));
+  expects(v, "n");
+  ADVANCE(1100 * CHIME_MILLISECOND);
+  expect_vanished(v);
+  EXPECT_LOG("");
+  ADVANCE(CHIME_SECOND);
+  EXPECT_LOG("n@1100000000>1500000000 n. v.");
+  EXPECT_OK(chime_expiring_release(v->id));
+}
+
 /* [3] [8] [16]: the other one with the queue, without a call. */
 TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   probe *v = soon(t, queue, NULL), *other = distant(t, queue);
@@ -159,7 +194,7 @@ TESTS_ON_DISPATCH_QUEUES(a_value_that_is_over_at_once_is_finalized_on_its_queue)
   for (int i = 0; i < csuite_scaled(2000) && !csuite_failed(t); i++) {
     chime_expiring_t value;
     store(&c->is_made, 0);
-    EXPECT_OK(chime_expiring_create(queue, i % 8 * 1000, c, note_who_finalizes, &value));
+    EXPECT_OK(chime_expiring_create(queue, i % 8 * 1000, c, note_who_finalizes, NULL, &value));
     store(&c->is_made, 1);
     EXPECT(await(&c->finalized, i + 1));
     EXPECT_OK(chime_expiring_release(value));

@@ -193,7 +193,7 @@ OWN_THREAD_TEST_ALONE(what_has_ended_with_its_queue_is_known_until_its_place_is_
 static chime_status begin(int kind, chime_queue_t queue, int *ended, uint64_t *id) {
   const chime_timer_options options = TIMER_OPTIONS(.handler = never, .context = ended, .finalizer = count_call);
   if (kind == TARGET) return chime_target_create(ended, count_call, id);
-  if (kind == VALUE) return chime_expiring_create(queue, CHIME_HOUR, ended, count_call, id);
+  if (kind == VALUE) return chime_expiring_create(queue, CHIME_HOUR, ended, count_call, NULL, id);
   return chime_timer_create(queue, &options, id);
 }
 

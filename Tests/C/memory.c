@@ -48,7 +48,7 @@ THREAD_OF_TEST(loop_of_a_thread) {
   EXPECT_OK(chime_timer_after(queue, 0, count_action, &ticks, NULL, NULL));
   EXPECT_OK(chime_target_create(&object, NULL, &target));
   for (int i = 0; i < 4; i++) {
-    EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, i % 2 ? target : 0, count_action, &ticks, NULL,
+    EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, i % 2 ? target : 0, count_action, &ticks, NULL, NULL,
                                         i < 2 ? &weak[i] : NULL));
   }
   EXPECT_OK(chime_run_loop_run(TRACKING, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));

@@ -226,7 +226,7 @@ probe *probe_target(csuite *t, const char *name) {
 
 probe *probe_value(csuite *t, chime_queue_t queue, const char *name, int64_t lifetime_ns) {
   probe *p = probe_new(t, queue, name);
-  EXPECT_OK(chime_expiring_create(queue, lifetime_ns, p, probe_finalizer, &p->id));
+  EXPECT_OK(chime_expiring_create(queue, lifetime_ns, p, probe_finalizer, NULL, &p->id));
   return p;
 }
 

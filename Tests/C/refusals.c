@@ -317,7 +317,7 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_after(queue, 0, NEVER, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_every(queue, 1, NEVER, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_expiring_create(queue, 1, t, never_function, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_expiring_create(queue, 1, t, never_function, NULL, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_EQ(id, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 2);
   EXPECT_OK(chime_timer_release(a->timer));

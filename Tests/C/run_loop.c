@@ -277,7 +277,7 @@ static void own_loop_ends(csuite *t, probe_action action, chime_status (*end)(ch
   probe *p = probe_new(t, 0, NULL);
   p->user = &end_of_thread;
   p->on_tick = action;
-  REQUIRE_OK(chime_run_loop_create("csuite.own.loo\xc3\xa9", &p->id));
+  REQUIRE_OK(chime_run_loop_create(&RUN_LOOP_OPTIONS(.label = "csuite.own.loo\xc3\xa9"), &p->id));
   chime_queue_t queue = queue_of_loop(t, p->id, NULL);
   REQUIRE(queue != 0 && pthread_key_create(&end_of_thread, thread_ended) == 0);
   EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));

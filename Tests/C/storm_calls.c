@@ -88,6 +88,17 @@ static chime_status get_info(storm *s, chime_timer_t timer) {
   return status;
 }
 
+/* Of one piece, whatever others set at the same time. */
+static chime_status get_schedule(storm *s, chime_timer_t timer) {
+  csuite *t = s->t;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_status status = chime_timer_get_schedule(timer, &schedule);
+  if (status != CHIME_OK) return status;
+  if (schedule.interval_ns > 0) EXPECT_BETWEEN(schedule.leeway_ns, 0, schedule.interval_ns - 1);
+  EXPECT_BETWEEN(schedule.jitter_ns, 0, schedule.interval_ns);
+  return status;
+}
+
 #define TAKES_EFFECT (MAY(OK) | MAY(RUNNING))
 #define OR_NOT (MAY(OK) | MAY(IGNORED))
 #define NO_SCHEDULE MAY(ERROR_INVALID_ARGUMENT)
@@ -117,6 +128,9 @@ static chime_status get_info(storm *s, chime_timer_t timer) {
   O(STATE, 1, MAY(OK), chime_timer_state(timer, &state)) \
   O(NEXT_DEADLINE, 1, MAY(OK), chime_timer_next_deadline(timer, &now)) \
   O(REMAINING, 1, MAY(OK), chime_timer_remaining(timer, &now)) \
+  O(SET_INTERVAL, 2, TAKES_EFFECT | MAY(IGNORED), chime_timer_set_interval(timer, 1 + short_time)) \
+  O(SET_BACKGROUND, 1, MAY(OK), chime_timer_set_background(timer, (int32_t)roll_below(d, 2))) \
+  O(GET_SCHEDULE, 1, OR_NOT, get_schedule(s, timer)) \
   O(CHECK_GENERATION, 1, OR_NOT, check_generation(timer)) \
   O(GET_INFO, 2, MAY(OK), get_info(s, timer)) \
   O(EXPLAIN, 1, MAY(OK), chime_timer_explain(timer, text, sizeof text, NULL)) \
@@ -255,7 +269,7 @@ static void make_value(storm *s, entry **place, dice *d) {
   entry *e = storm_entry(s, NULL), *old;
   if (e == NULL) return;
   store(&e->left, 2); /* it expires once */
-  chime_status status = chime_expiring_create(s->queue, some_lifetime(s, d), e, storm_finalize, &e->id);
+  chime_status status = chime_expiring_create(s->queue, some_lifetime(s, d), e, storm_finalize, NULL, &e->id);
   LISTED(status, MAY(OK));
   if (!storm_accepts(e, status)) return;
   put_handler(s, e);
@@ -328,9 +342,30 @@ static void move_time(storm *s, dice *d, int inside) {
   else LISTED(chime_queue_advance(s->queue, roll_below(d, 100)), listed);
 }
 
+/* Whoever resumes may take back the suspension of another thread's, which then finds none. */
+static void hold_queue(storm *s) {
+  LISTED(chime_queue_suspend(s->queue), TAKES_EFFECT);
+  LISTED(chime_queue_resume(s->queue), OR_NOT);
+}
+
+/* Each is there once, and each id is a timer's. */
+static void list_timers(storm *s) {
+  csuite *t = s->t;
+  chime_timer_t timers[64];
+  size_t count = 0;
+  if (!LISTED(chime_queue_list_timers(s->queue, timers, 64, &count), MAY(OK))) return;
+  for (size_t i = 0; i < count && i < 64; i++) {
+    chime_state state;
+    LISTED(chime_timer_state(timers[i], &state), MAY(OK) | STALE);
+    for (size_t j = 0; j < i; j++) EXPECT(timers[i] != timers[j]);
+  }
+}
+
 static void call_queue(storm *s, dice *d, int inside) {
   int64_t number = roll_below(d, 100);
-  if (number < 16) make_and_release_a_queue(s, d);
+  if (number < 8) hold_queue(s);
+  else if (number < 12) list_timers(s);
+  else if (number < 16) make_and_release_a_queue(s, d);
   else if (number < 45) move_time(s, d, inside);
   else if (number < 70) sync_queue(s, d, inside);
   else give_function(s);

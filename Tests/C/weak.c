@@ -74,7 +74,7 @@ void weak_make(weak *w, holding holding, int64_t interval_ns, int repeats) {
   csuite *t = w->t;
   chime_target_t target = w->target == NULL ? 0 : w->target->id;
   w->is_accepted = EXPECT_OK((holding == LOOSE ? chime_weak_timer_create : chime_weak_timer_schedule)(
-      interval_ns, repeats, target, weak_action, w, weak_finalizer, holding == UNHELD ? NULL : &w->timer));
+      interval_ns, repeats, target, weak_action, w, weak_finalizer, NULL, holding == UNHELD ? NULL : &w->timer));
   w->interval = repeats ? interval_ns : 0;
 }
 

@@ -35,7 +35,7 @@ OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
   weak *w = weak_new(t);
   chime_run_loop_t other = 0;
   weak_make(w, LOOSE, CHIME_HOUR, 1);
-  REQUIRE_OK(chime_run_loop_create("csuite.other", &other));
+  REQUIRE_OK(chime_run_loop_create(&RUN_LOOP_OPTIONS(.label = "csuite.other"), &other));
   EXPECT_OK(chime_weak_timer_add(w->timer, other, NULL));
   EXPECT_STATUS(chime_weak_timer_add(w->timer, w->loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_weak_timer_add(w->timer, w->loop, TRACKING), CHIME_ERROR_INVALID_ARGUMENT);
@@ -93,7 +93,7 @@ OWN_THREAD_TEST_ALONE(a_schedule_that_is_refused_leaves_no_queue_behind) {
   while (status == CHIME_ERROR_LIMIT && room < 1 << 22 && !csuite_failed(t)) {
     uint64_t used = chime_memory_used();
     EXPECT_OK(chime_set_memory_limit(used + room));
-    status = chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, &finalized, count_call, &timer);
+    status = chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, &finalized, count_call, NULL, &timer);
     EXPECT_OK(chime_set_memory_limit(0));
     if (status != CHIME_ERROR_LIMIT) break;
     refused++;
@@ -180,6 +180,45 @@ WEAK_TIMELINE(
     "a every 2 loose; b once 2 loose; a tolerates 0; a.tolerance -1 -> INVALID_ARGUMENT; "
     "a.tolerance 2 -> INVALID_ARGUMENT; a.tolerance max -> INVALID_ARGUMENT; a.tolerance 1; a tolerates 1; "
     "b.tolerance max; b.tolerance min -> INVALID_ARGUMENT; a.add; run a 3; a.tolerance 0; a tolerates 0; run a 3")
+
+OWN_THREAD_TEST(a_timer_has_the_tolerance_and_the_label_that_it_was_given) {
+  static const struct {
+    int64_t tolerance_ns;
+    int repeats;
+    chime_status expected;
+  } rows[] = {{1, 1, CHIME_OK},
+              {CHIME_HOUR - 1, 1, CHIME_OK},
+              {CHIME_HOUR, 1, CHIME_ERROR_INVALID_ARGUMENT},
+              {CHIME_FOREVER, 0, CHIME_OK}};
+  chime_run_loop_t loop = current_loop(t);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const chime_weak_timer_options options =
+        WEAK_TIMER_OPTIONS(.tolerance_ns = rows[i].tolerance_ns, .label = "a poll");
+    chime_weak_timer_t timer = 0;
+    int64_t tolerance = 0;
+    size_t told = 0;
+    EXPECT_STATUS(chime_weak_timer_create(CHIME_HOUR, rows[i].repeats, 0, ignore_tick, t, NULL, &options, &timer),
+                  rows[i].expected);
+    EXPECT_EQ(timer != 0, rows[i].expected == CHIME_OK);
+    if (timer == 0) continue;
+    EXPECT_OK(chime_weak_timer_tolerance(timer, &tolerance));
+    EXPECT_EQ(tolerance, rows[i].tolerance_ns);
+    /* In a second mode it is another timer of the core's. */
+    for (int in_common = 0; in_common < 2; in_common++) {
+      chime_queue_t queues[64];
+      EXPECT_OK(chime_weak_timer_add(timer, loop, in_common ? CHIME_RUN_LOOP_COMMON_MODES : NULL));
+      EXPECT_OK(chime_queue_list(queues, 64, &told));
+      size_t count = told;
+      told = 0;
+      for (size_t q = 0; q < count && q < 64; q++) {
+        char text[1000];
+        if (chime_queue_dump(queues[q], text, sizeof text, NULL) == CHIME_OK) told += strstr(text, "a poll") != NULL;
+      }
+      EXPECT_EQ(told, 1);
+    }
+    EXPECT_OK(chime_weak_timer_release(timer));
+  }
+}
 
 /* Twenty timers whose windows overlap are served by far fewer visits than ticks. */
 OWN_THREAD_TEST(timers_with_tolerance_share_visits) {

@@ -160,11 +160,11 @@ static void act(void) {
     case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
     case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, PATIENCE)); break;
     case EXPIRY:
-      EXPECT_OK(chime_expiring_create(queue, 5 * CHIME_MILLISECOND, &finalized, count_call, &expiring));
+      EXPECT_OK(chime_expiring_create(queue, 5 * CHIME_MILLISECOND, &finalized, count_call, NULL, &expiring));
       EXPECT_OK(chime_expiring_on_expiry(expiring, end_in_tick, &finalized, count_call));
       break;
     case VALUE_FINALIZER:
-      EXPECT_OK(chime_expiring_create(queue, CHIME_HOUR, &ending_calls, end_in_call, &expiring));
+      EXPECT_OK(chime_expiring_create(queue, CHIME_HOUR, &ending_calls, end_in_call, NULL, &expiring));
       EXPECT(chime_expiring_release(expiring) >= 0);
       break;
     default: break; /* called without being asked for */
@@ -413,17 +413,17 @@ CASES(before_other_last_callbacks, argument, 0, 11) {
 static chime_weak_timer_t weak_timer;
 
 static void fire(void) {
-  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, NULL, &weak_timer));
   chime_weak_timer_fire(weak_timer);
 }
 
 static void fire_scheduled(void) {
-  EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, NULL, &weak_timer));
   chime_weak_timer_fire(weak_timer);
 }
 
 static void run_loop(void) {
-  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, NULL, &weak_timer));
   chime_run_loop_run(NULL, PATIENCE, 0);
 }
 

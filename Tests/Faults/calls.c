@@ -45,6 +45,9 @@ static chime_status takes(chime_status status) {
 static const chime_schedule in_an_hour = {
     .size = sizeof in_an_hour, .first_ns = CHIME_HOUR, .interval_ns = 2 * CHIME_HOUR, .tick_limit = 5};
 static const chime_queue_options labelled = {.size = sizeof labelled, .label = LONG_TEXT};
+static const chime_run_loop_options a_loops = {.size = sizeof a_loops, .label = LONG_TEXT};
+static const chime_expiring_options a_values = {.size = sizeof a_values, .label = LONG_TEXT};
+static const chime_weak_timer_options a_weak_timers = {.size = sizeof a_weak_timers, .label = LONG_TEXT};
 static const chime_queue_options on_the_wall_clock = {
     .size = sizeof on_the_wall_clock, .label = LONG_TEXT, .clock = CHIME_CLOCK_WALL};
 
@@ -219,7 +222,7 @@ static arguments of(const world *w, int flags) {
   S(target_create, ALONE | GIVES_TARGET, takes(chime_target_create(&object, finalize, &w->made))) \
   F(target_retain, 0) \
   F(target_release, 0) \
-  S(expiring_create, GIVES_EXPIRING, takes(chime_expiring_create(w->queue, CHIME_HOUR, &object, finalize, &w->made))) \
+  S(expiring_create, GIVES_EXPIRING, takes(chime_expiring_create(w->queue, CHIME_HOUR, &object, finalize, &a_values, &w->made))) \
   S(expiring_on_expiry, MAY_FAIL, takes(chime_expiring_on_expiry(w->expiring, handle, NULL, finalize))) \
   F(expiring_acquire, 0) \
   F(expiring_yield, 0) \
@@ -228,7 +231,7 @@ static arguments of(const world *w, int flags) {
   \
   S(run_loop_current, ALONE | MAY_FAIL, chime_run_loop_current(&w->made)) \
   S(run_loop_main, ALONE | MAY_FAIL, chime_run_loop_main(&w->made)) \
-  S(run_loop_create, ALONE | GIVES_LOOP, chime_run_loop_create(LONG_TEXT, &w->made)) \
+  S(run_loop_create, ALONE | GIVES_LOOP, chime_run_loop_create(&a_loops, &w->made)) \
   S(run_loop_run, ALONE | MAY_FAIL, chime_run_loop_run(NULL, 0, 0)) \
   F(run_loop_stop, OF_THE_LOOP) \
   F(run_loop_release, OF_THE_LOOP) \
@@ -236,9 +239,9 @@ static arguments of(const world *w, int flags) {
   S(queue_create_on_run_loop, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN, \
     chime_queue_create_on_run_loop(w->loop, LONG_TEXT, NULL, &w->made)) \
   S(weak_timer_create, ALONE | GIVES_WEAK, \
-    takes(chime_weak_timer_create(CHIME_HOUR, 1, w->target, handle, NULL, finalize, &w->made))) \
+    takes(chime_weak_timer_create(CHIME_HOUR, 1, w->target, handle, NULL, finalize, &a_weak_timers, &w->made))) \
   S(weak_timer_schedule, ALONE | GIVES_WEAK, \
-    takes(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, handle, NULL, finalize, &w->made))) \
+    takes(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, handle, NULL, finalize, &a_weak_timers, &w->made))) \
   S(weak_timer_add, OF_THE_LOOP | MAY_FAIL, chime_weak_timer_add(w->weak, w->loop, LONG_TEXT)) \
   F(weak_timer_fire, OF_THE_LOOP) \
   F(weak_timer_invalidate, OF_THE_LOOP) \
@@ -297,9 +300,9 @@ void world_make(world *w) {
   options.label = "tied";
   options.target = w->target;
   EXPECT_OK(chime_timer_start(w->queue, &options, &in_an_hour, &w->tied));
-  EXPECT_OK(takes(chime_expiring_create(w->queue, CHIME_HOUR, &object, finalize, &w->expiring)));
+  EXPECT_OK(takes(chime_expiring_create(w->queue, CHIME_HOUR, &object, finalize, NULL, &w->expiring)));
   EXPECT_OK(chime_run_loop_create(NULL, &w->loop));
-  EXPECT_OK(takes(chime_weak_timer_create(CHIME_HOUR, 1, 0, handle, NULL, finalize, &w->weak)));
+  EXPECT_OK(takes(chime_weak_timer_create(CHIME_HOUR, 1, 0, handle, NULL, finalize, NULL, &w->weak)));
   for (i = 0; i < OTHERS; i++) EXPECT_OK(chime_timer_after(w->queue, 0, handle, NULL, NULL, &w->others[i]));
 }
 

@@ -131,7 +131,7 @@ CASES(a_weak_timer_cancels_its_loop_which_is_released, loop_first, 0, 1) {
     REQUIRE_OK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
     for (i = 0; i < TIMERS; i++)
       EXPECT_OK(chime_timer_every(queue, (i + 2) * CHIME_MILLISECOND, ignore_tick, &ended, count_call, NULL));
-    REQUIRE_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, cancel_own_thread, &acted, NULL, &weak));
+    REQUIRE_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, cancel_own_thread, &acted, NULL, NULL, &weak));
     REQUIRE_OK(chime_weak_timer_add(weak, loop, NULL));
     REQUIRE(await(&acted, before + 1));
     if (loop_first) EXPECT_OK(chime_run_loop_release(loop));

@@ -134,10 +134,10 @@ static void set_up(setting *s, chime_queue_kind kind, uint32_t flags) {
   options.handler = handle;
   REQUIRE_OK(chime_timer_start(*queue, &options, AFTER(0), &s->given.timer));
   REQUIRE_OK(chime_timer_add_handler(s->given.timer, "key", handle, NULL, finalize));
-  REQUIRE_OK(chime_expiring_create(*queue, CHIME_HOUR, &object, finalize, &s->given.expiring));
+  REQUIRE_OK(chime_expiring_create(*queue, CHIME_HOUR, &object, finalize, NULL, &s->given.expiring));
   REQUIRE_OK(chime_expiring_on_expiry(s->given.expiring, handle, NULL, finalize));
   REQUIRE_OK(chime_run_loop_current(&s->given.run_loop));
-  REQUIRE_OK(chime_weak_timer_schedule(0, 0, 0, handle, NULL, finalize, &s->given.weak_timer));
+  REQUIRE_OK(chime_weak_timer_schedule(0, 0, 0, handle, NULL, finalize, NULL, &s->given.weak_timer));
 }
 
 /* Nothing holds the run then but what is due. */

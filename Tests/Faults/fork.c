@@ -97,7 +97,7 @@ static void loops_begin_anew(void) {
   REQUIRE_OK(chime_run_loop_current(&mine));
   REQUIRE_OK(chime_run_loop_main(&main_loop));
   EXPECT(mine == main_loop && mine != loop);
-  REQUIRE_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 0, 0, count_tick, &on_mine, NULL, NULL));
+  REQUIRE_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 0, 0, count_tick, &on_mine, NULL, NULL, NULL));
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(on_mine, 1);
   place_expect_works(RUN_LOOP);

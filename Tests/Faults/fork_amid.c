@@ -51,11 +51,11 @@ static void run_everything(int where) {
   chime_timer_after(queue, 0, on_tick, context(), NULL, NULL);
   chime_queue_async(queue, on_context, context(), on_context);
   chime_queue_async(queue, on_context, context(), on_context);
-  chime_expiring_create(queue, 1, &object, on_context, &expiring);
+  chime_expiring_create(queue, 1, &object, on_context, NULL, &expiring);
   chime_expiring_on_expiry(expiring, on_tick, context(), on_context);
-  chime_expiring_create(queue, CHIME_HOUR, &object, on_context, &released);
+  chime_expiring_create(queue, CHIME_HOUR, &object, on_context, NULL, &released);
   chime_expiring_on_expiry(released, on_tick, context(), on_context);
-  chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, context(), on_context, &weak);
+  chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, context(), on_context, NULL, &weak);
   chime_weak_timer_fire(weak);
   for (int turn = 0; turn < 3; turn++) {
     if (where == VIRTUAL) chime_queue_advance(queue, 10);

@@ -191,7 +191,7 @@ CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   if (where == MAIN) fault_skip("its thread would have to drain it");
   queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
-  REQUIRE_OK(chime_expiring_create(queue, CHIME_SECOND, &value_ended, count_call, &expiring));
+  REQUIRE_OK(chime_expiring_create(queue, CHIME_SECOND, &value_ended, count_call, NULL, &expiring));
   REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
   REQUIRE_OK(chime_target_create(&target_ended, count_call, &options.target));
   options.cancel_handler = options.handler = ignore_tick;

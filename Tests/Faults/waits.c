@@ -71,7 +71,7 @@ void wait_prepare(const wait *w) {
   if (w->flags & OF_A_LOOP) {
     /* A loop with nothing in it returns at once. */
     REQUIRE_OK(chime_run_loop_current(&loop));
-    REQUIRE_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, NULL, NULL));
+    REQUIRE_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, NULL, NULL, NULL));
   }
   if ((w->flags & FOR_A_HANDLER) == 0) return;
   REQUIRE_OK(chime_timer_every(queue, CHIME_MICROSECOND, hold, NULL, NULL, &held));

@@ -368,14 +368,14 @@ CASES(lifetimes, where, SERIAL, HOST) {
   chime_expiring_t lasts, ends;
   void *value = NULL;
   int kept = 1, ended = 0;
-  EXPECT_OK(chime_expiring_create(queue, CHIME_MINUTE, &kept, NULL, &lasts));
+  EXPECT_OK(chime_expiring_create(queue, CHIME_MINUTE, &kept, NULL, NULL, &lasts));
   EXPECT_OK(chime_expiring_reset(lasts, CHIME_HOUR));
   step(2 * CHIME_HOUR);
   let_others_tick();
   EXPECT_OK(chime_expiring_acquire(lasts, &value));
   EXPECT(value == &kept);
   EXPECT_OK(chime_expiring_yield(lasts));
-  EXPECT_OK(chime_expiring_create(queue, 50 * CHIME_MILLISECOND, &kept, NULL, &ends));
+  EXPECT_OK(chime_expiring_create(queue, 50 * CHIME_MILLISECOND, &kept, NULL, NULL, &ends));
   EXPECT_OK(chime_expiring_on_expiry(ends, count_tick, &ended, NULL));
   step(-4 * CHIME_HOUR);
   EXPECT(await(&ended, 1));

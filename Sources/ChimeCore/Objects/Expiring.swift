@@ -28,9 +28,11 @@ package final class Expiring: Sendable, ProcessState {
 
   private static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .expiring, "expiring") }
 
-  /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's.
+  /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's. Leeway, label and flags are
+  /// `LimitedValue.make`'s.
   package static func make(
-    _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
+    _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, leeway: Int64, label: String,
+    flags: TimerOptions.Flags, on queue: UInt64
   ) throws(Status) -> UInt64 {
     guard let core = QueueCore.find(queue) else { throw QueueCore.unknown(queue) }
     if core.givesRecords { throw Status.unsupported.because("queue gives records, and calls no finalizers") }
@@ -38,7 +40,11 @@ package final class Expiring: Sendable, ProcessState {
     let id = try table.add(expiring)
     let value = OwnedContext(value, finalizer)
     let limited: LimitedValue<OwnedContext>
-    do { limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) } } catch {
+    do {
+      limited = try LimitedValue.make(
+        value, lifetime: lifetime, leeway: leeway, label: label, flags: flags, queue: queue
+      ) { expiring.end($0) }
+    } catch {
       value.disown()
       table.remove(id)
       throw error

@@ -28,20 +28,26 @@ package final class LimitedValue<Value: Sendable>: Sendable {
 
   /// The queue whose clock decides.
   private let queue: UInt64
+  /// How late its timer may be. It vanishes on time all the same.
+  private let leeway: Int64
   private let state: Locked<State>
 
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
+  ///   - leeway: 0 or more.
+  ///   - label: of its timer; empty: none.
   ///   - onEnd: gets the value that has vanished, and the tick; `nil` after `vanish` or the end of the queue has taken
   ///     the value away. Called once, with no lock held, and by a tick not before `begin`.
   package static func make(
-    _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, CoreTick)?) -> Void
+    _ value: Value, lifetime: Int64, leeway: Int64 = 0, label: String = "",
+    flags: TimerOptions.Flags = [], queue: UInt64, onEnd: sending @escaping ((Value, CoreTick)?) -> Void
   ) throws(Status) -> LimitedValue {
     guard lifetime >= 0 else { throw refusal(of: lifetime) }
     let deadline = (QueueCore.steadyNow(queue) ?? 0).saturatingAdd(lifetime)
-    let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
+    let limited = LimitedValue(queue, leeway, State(value: value, deadline: deadline, onEnd: onEnd))
     let isWall = QueueControlBlocks.find(queue)?.isWall == true
-    let timer = try Receiver(limited).makeTimer(on: queue, schedule(deadline, lifetime, isWall))
+    let schedule = limited.schedule(deadline, lifetime, isWall)
+    let timer = try Receiver(limited).makeTimer(on: queue, schedule, label: label, flags)
     limited.state.withLock { $0.timer = timer }
     return limited
   }
@@ -53,17 +59,19 @@ package final class LimitedValue<Value: Sendable>: Sendable {
       return (state.isLate, state.timer, state.deadline)
     }
     guard isLate, let timer = TimerRef(id) else { return }
-    _ = timer.restart(LimitedValue.schedule(deadline, 0, timer.control.isWall))
+    _ = timer.restart(schedule(deadline, 0, timer.control.isWall))
   }
 
-  private init(_ queue: UInt64, _ state: sending State) {
+  private init(_ queue: UInt64, _ leeway: Int64, _ state: sending State) {
     self.queue = queue
+    self.leeway = leeway
     self.state = Locked(state)
   }
 
   /// Where deadlines are times of day the timer gets the distance.
-  private static func schedule(_ deadline: Int64, _ lifetime: Int64, _ isWall: Bool) -> Schedule {
-    isWall ? Schedule(first: lifetime) : Schedule(first: deadline, firstIsDeadline: true)
+  private func schedule(_ deadline: Int64, _ lifetime: Int64, _ isWall: Bool) -> Schedule {
+    isWall
+      ? Schedule(first: lifetime, leeway: leeway) : Schedule(first: deadline, firstIsDeadline: true, leeway: leeway)
   }
 
   private static func refusal(of lifetime: Int64) -> Status {
@@ -119,7 +127,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     // of several calls wants it.
     while true {
       let left = wanted == .max ? .max : max(wanted.saturatingSubtract(now), 0)
-      let status = timer.restart(LimitedValue.schedule(wanted, left, timer.control.isWall))
+      let status = timer.restart(schedule(wanted, left, timer.control.isWall))
       if status == .invalidHandle || status == .forked { return .ignored }
       if status.isFailure { return status }
       let current = state.withLock { $0.deadline }
@@ -144,11 +152,13 @@ package class TickReceiver {
   }
 
   /// Makes a timer that tells this, and starts it. Gives its id.
-  final func makeTimer(on queue: UInt64, _ schedule: Schedule) throws(Status) -> UInt64 {
+  final func makeTimer(
+    on queue: UInt64, _ schedule: Schedule, label: String = "", _ flags: TimerOptions.Flags = []
+  ) throws(Status) -> UInt64 {
     let context = Context.retaining(self)
     var id: UInt64 = 0
-    let options = TimerOptions(handler: TickReceiver.handler, context: context, flags: .ownsContext)
-    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    let options = TimerOptions(handler: TickReceiver.handler, context: context, flags: flags.union(.ownsContext))
+    let status = options.labelled(label) { unsafe TimerRef.create(on: queue, $0, schedule, out: &id) }
     if !status.isFailure { return id }
     context.releaseObject()
     throw status

@@ -51,7 +51,9 @@ extension WeakTimerCore {
     while status == .invalidHandle, !loop.hasEnded {
       do throws(Status) {
         let queue = try loop.weakTimerQueue(in: modes)
-        status = Trace.unreported { unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer) }
+        status = Trace.unreported {
+          options.labelled(label) { unsafe TimerRef.create(on: queue.id, $0, schedule, out: &timer) }
+        }
         if status.isFailure, queue.isNew { loop.dropWeakTimerQueue(queue.id) }
       } catch {
         unsafe context.release()

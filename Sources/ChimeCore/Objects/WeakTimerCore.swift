@@ -61,12 +61,17 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   /// Nanoseconds, above 0.
   package let interval: Int64
   package let repeats: Bool
+  /// Of the core's timer; empty: none.
+  let label: String
 
   /// - Parameter interval: nanoseconds; 0 or less means 0.1 ms.
-  package init(interval: Int64, repeats: Bool, subject: Subject, action: sending @escaping Action) {
+  package init(
+    interval: Int64, repeats: Bool, subject: Subject, label: String = "", action: sending @escaping Action
+  ) {
     self.interval = interval > 0 ? interval : 100_000
     self.repeats = repeats
     self.subject = subject
+    self.label = label
     state = Locked(State(action: action, first: Clock.monotonic.now.saturatingAdd(self.interval)))
   }
 

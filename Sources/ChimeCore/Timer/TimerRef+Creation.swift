@@ -40,6 +40,15 @@ internal import CPlatform
     self.target = target
   }
 
+  /// These options with a label; none, if it is empty.
+  func labelled<Result>(_ label: String, _ body: (TimerOptions) -> Result) -> Result {
+    unsafe label.withCString { label in
+      var options = self
+      unsafe options.label = unsafe label.pointee == 0 ? nil : label
+      return body(options)
+    }
+  }
+
   @inline(__always)
   var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0

@@ -32,6 +32,8 @@ ABOUT = {
     "chime_resume_policy": "what a resume does about the time that was left", "chime_state": "the states of a timer",
     "chime_tick_kind": "why a callback or a trace function is called", "chime_queue_options": "what a queue is made with",
     "chime_schedule": "when a timer ticks", "chime_timer_options": "what a timer calls, and what it holds",
+    "chime_expiring_options": "what a value that expires is made with", "chime_run_loop_options": "what a run loop is made with",
+    "chime_weak_timer_options": "what a weak timer is made with",
     "chime_waitable": "what a host's loop waits for",
     "chime_allocator": "an allocator of the host's", "CHIME_SECOND": "durations in nanoseconds",
     "CHIME_VERSION": "the version of the header, and whether a library goes with it",

@@ -359,7 +359,8 @@ mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a th
          ("Storage/ThreadCache.swift", "last.control == control.storage && «(BROKEN || »last.uses == cache.uses«)»"),
          W("aCacheIsNotClaimedByAQueue"))
 mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: visits do not come to slots that were just given out",
-         (SLOTS, "    «if !BROKEN { »unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
+         (SLOTS, "    «if unsafe !BROKEN || storage.pointee.fresh.load(ordering: .relaxed).isEmpty { »"
+                 "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
          C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
          (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())

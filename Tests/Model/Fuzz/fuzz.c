@@ -387,8 +387,8 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
   uint8_t form = take_byte(input), oddity;
   void *options;
   if (form < 64) return NULL;
-  if (is_host) q.flags = form % 8 & (CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_RECORDS);
-  if (is_virtual) q.flags = form & CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
+  if (is_host) q.flags = (form & 2 ? CHIME_QUEUE_FLAG_BOUND : 0) | (form & 4 ? CHIME_QUEUE_FLAG_RECORDS : 0);
+  if (is_virtual && form & 1) q.flags = CHIME_QUEUE_FLAG_HONOUR_LEEWAY;
   q.clock = is_virtual ? 0 : clocks[form / 8 % 8];
   q.label = take_text(input);
   oddity = take_byte(input);
@@ -410,7 +410,7 @@ static void *sized_options(bytes *input, int is_virtual, int is_host, int is_pre
       q.leave = on_leave;
       q.hook_context = &hook_context;
       break;
-    case 250: q.flags = 7; break;
+    case 250: q.flags = CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_HONOUR_LEEWAY; break;
     default: break;
   }
   options = sized(input, &q, sizeof q);
@@ -462,7 +462,8 @@ static void end_queue(bytes *input) {
 static void drive(bytes *input) {
   chosen q = choose(input, QUEUE);
   uint8_t how = take_byte(input);
-  uint32_t flags = CHIME_QUEUE_RUN_NO_WAIT | (how & CHIME_QUEUE_RUN_UNTIL_STOPPED);
+  uint32_t flags =
+      CHIME_QUEUE_RUN_NO_WAIT | (how & 8 ? CHIME_QUEUE_RUN_UNTIL_STOPPED : 0) | (how & 16 ? CHIME_QUEUE_RUN_ONCE : 0);
   OUT(count);
   switch (how % 7) {
     case 0:
@@ -471,16 +472,25 @@ static void drive(bytes *input) {
     case 3: CALL_OF(q, O | I | U | H, NULL, chime_queue_stop(q.id)); break;
     case 4:
       if (how >= 240) flags |= 4u << (how % 16);
-      CALL_OF(q, O | S | T | W | B | D | E | U | H | A, NULL, chime_queue_run(q.id, flags));
+      CALL_OF(q, O | I | S | T | W | B | D | E | U | H | A, NULL, chime_queue_run(q.id, flags));
       break;
     case 5:
       /* One that would wait, where nobody but this thread takes the stop. */
       if (depth > 0 || atomic_load(&world.has_threads)) return;
       if (chime_queue_stop(q.id) == CHIME_OK)
-        CALL_OF(q, O | S | W | B | D | E | U | H, NULL, chime_queue_run(q.id, how & CHIME_QUEUE_RUN_UNTIL_STOPPED));
+        CALL_OF(q, O | I | S | W | B | D | E | U | H, NULL,
+                chime_queue_run(q.id, how & 8    ? CHIME_QUEUE_RUN_UNTIL_STOPPED
+                                      : how & 16 ? CHIME_QUEUE_RUN_ONCE
+                                                 : 0));
       break;
     default: CALL(A | U, &count, chime_queue_create_on_dispatch(NULL, NULL, count.pointer)); break;
   }
+}
+
+static void hold_queue(bytes *input) {
+  chosen q = choose(input, QUEUE);
+  if (take_byte(input) % 3 == 0) CALL_OF(q, O | R | H | L, NULL, chime_queue_suspend(q.id));
+  else CALL_OF(q, O | I | H, NULL, chime_queue_resume(q.id));
 }
 
 static void take_records(bytes *input) {
@@ -554,7 +564,9 @@ static void create_timer(bytes *input) {
     if (t.finalizer != NULL && form & 1) t.registration_handler = on_armed;
     if (t.finalizer != NULL && form & 4) t.cancel_handler = on_cancelled;
   } else {
-    t.flags = form & (CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE);
+    if (form & 1) t.flags |= CHIME_TIMER_RECORD_ARMED;
+    if (form & 2) t.flags |= CHIME_TIMER_RECORD_FINALIZE;
+    if (form & 4) t.flags |= CHIME_TIMER_RECORD_CANCELLED;
   }
   c->is_awaited = t.finalizer != NULL;
   if (how < 64) {
@@ -586,10 +598,12 @@ static void create_timer(bytes *input) {
 
 static void change_timer(bytes *input) {
   chosen t = choose(input, TIMER);
-  switch (take_byte(input) % 4) {
+  switch (take_byte(input) % 6) {
     case 0: CALL_OF(t, O | R | I | H, NULL, chime_timer_suspend(t.id)); break;
     case 1: CALL_OF(t, O | I | H, NULL, chime_timer_resume(t.id)); break;
     case 2: CALL_OF(t, O | I | H | G | M, NULL, chime_timer_fire(t.id)); break;
+    case 3: CALL_OF(t, O | R | I | A | H | M, NULL, chime_timer_set_interval(t.id, take_duration(input))); break;
+    case 4: CALL_OF(t, O | A | H | M, NULL, chime_timer_set_background(t.id, take_byte(input) % 9 / 4)); break;
     default: CALL_OF(t, O | R | I | H, NULL, chime_timer_cancel(t.id)); break;
   }
 }
@@ -693,6 +707,13 @@ static void ask_for_text(bytes *input) {
 static void ask_for_structure(bytes *input) {
   uint8_t which = take_byte(input);
   chosen c = choose(input, which & 1 ? TIMER : QUEUE);
+  if (which & 2) {
+    chime_schedule schedule = CHIME_SCHEDULE_INIT;
+    void *read = sized(input, &schedule, sizeof schedule);
+    CALL_OF(c, O | I | H | A, NULL, chime_timer_get_schedule(c.id, read));
+    free(read);
+    return;
+  }
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   void *structure = which & 1 ? sized(input, &info, sizeof info) : sized(input, &stats, sizeof stats);
@@ -705,12 +726,15 @@ static void ask_for_structure(bytes *input) {
   free(structure);
 }
 
-static void list_queues(bytes *input) {
-  uint8_t capacity = take_byte(input) % 16;
-  chime_queue_t *queues = malloc(capacity * sizeof *queues);
+static void list(bytes *input) {
+  uint8_t how = take_byte(input), capacity = how % 16;
+  uint64_t *ids = malloc(capacity * sizeof *ids);
+  chosen q = how & 16 ? choose(input, QUEUE) : (chosen){0};
   OUT(count);
-  CALL(O | A, &count, chime_queue_list(capacity > 0 ? queues : NULL, capacity, count.pointer));
-  free(queues);
+  if (how & 16)
+    CALL_OF(q, O | H | A, &count, chime_queue_list_timers(q.id, capacity > 0 ? ids : NULL, capacity, count.pointer));
+  else CALL(O | A, &count, chime_queue_list(capacity > 0 ? ids : NULL, capacity, count.pointer));
+  free(ids);
 }
 
 /* ---- Targets and values that expire ------------------------------------------------------------------------------------------- */
@@ -756,12 +780,22 @@ static void use_value(bytes *input) {
   if (how < 2) {
     chosen q = choose(input, QUEUE);
     slot *s = new_slot(VALUE);
+    uint8_t form = take_byte(input);
+    void *options = NULL;
     c = s != NULL ? new_context(input, NULL) : NULL;
     if (c == NULL) return;
     OUT(id);
     c->is_awaited = 1;
+    if (form & 1) {
+      chime_expiring_options o = CHIME_EXPIRING_OPTIONS_INIT;
+      if (form & 2) o.flags = form >= 240 ? CHIME_TIMER_SELF_RELEASE : CHIME_TIMER_BACKGROUND;
+      if (form & 4) o.leeway_ns = take_duration(input);
+      o.label = take_text(input);
+      options = sized(input, &o, sizeof o);
+    }
     status = CALL_OF(q, O | H | A | U | L | M, &id,
-                     chime_expiring_create(q.id, take_duration(input), c, finalize, id.pointer));
+                     chime_expiring_create(q.id, take_duration(input), c, finalize, options, id.pointer));
+    free(options);
     settle(c, status == CHIME_OK);
     keep(s, &id, status, c);
     atomic_store(&s->held, 0);
@@ -808,9 +842,13 @@ static void use_loop(bytes *input) {
     if (s == NULL) return;
     OUT(id);
     atomic_store(&world.has_threads, 1);
+    chime_run_loop_options o = CHIME_RUN_LOOP_OPTIONS_INIT;
+    o.label = take_text(input);
+    void *options = sized(input, &o, sizeof o);
     status = how == 0   ? CALL(O | A | L | X | M, &id, chime_run_loop_main(id.pointer))
              : how == 1 ? CALL(O | A | L | X | M, &id, chime_run_loop_current(id.pointer))
-                        : CALL(O | A | L | X | M, &id, chime_run_loop_create(take_text(input), id.pointer));
+                        : CALL(O | A | L | X | M, &id, chime_run_loop_create(options, id.pointer));
+    free(options);
     keep(s, &id, status, NULL);
     return;
   }
@@ -846,10 +884,17 @@ static void use_weak(bytes *input) {
     if (repeats > 2) repeats &= 1;
     c->is_awaited = 1;
     atomic_store(&world.has_threads, 1);
-    status = how == 0 ? CALL(O | A | H | G | L | M, &id,
-                             chime_weak_timer_create(interval, repeats, other.id, on_weak, c, finalize, id.pointer))
-                      : CALL(O | A | H | G | L | M | X, &id,
-                             chime_weak_timer_schedule(interval, repeats, other.id, on_weak, c, finalize, id.pointer));
+    chime_weak_timer_options o = CHIME_WEAK_TIMER_OPTIONS_INIT;
+    o.tolerance_ns = take_duration(input) / 2;
+    o.label = take_text(input);
+    void *options = take_byte(input) & 1 ? sized(input, &o, sizeof o) : NULL;
+    status =
+        how == 0
+            ? CALL(O | A | H | G | L | M, &id,
+                   chime_weak_timer_create(interval, repeats, other.id, on_weak, c, finalize, options, id.pointer))
+            : CALL(O | A | H | G | L | M | X, &id,
+                   chime_weak_timer_schedule(interval, repeats, other.id, on_weak, c, finalize, options, id.pointer));
+    free(options);
     settle(c, status == CHIME_OK);
     keep(s, &id, status, c);
     return;
@@ -901,15 +946,15 @@ static void perform(bytes *input) {
     void (*make)(bytes *input);
   } table[] = {{6, create_queue}, {2, end_queue},    {4, drive},        {3, take_records},      {6, move_time},
                {3, put_function}, {8, create_timer}, {6, change_timer}, {6, time_timer},        {3, release_timer},
-               {3, name_handler}, {3, ask},          {1, ask_for_text}, {1, ask_for_structure}, {1, list_queues},
+               {3, name_handler}, {3, ask},          {1, ask_for_text}, {1, ask_for_structure}, {1, list},
                {4, use_target},   {4, use_value},    {4, use_loop},     {4, use_weak},          {1, use_main},
-               {1, use_trace},    {1, refuse},       {1, grant},        {1, limit_memory}};
+               {1, use_trace},    {1, refuse},       {1, grant},        {1, limit_memory},      {3, hold_queue}};
   int code, i = 0;
   if (atomic_fetch_add(&world.calls, 1) >= MOST_CALLS) {
     input->left = 0;
     return;
   }
-  code = take_byte(input) % 77;
+  code = take_byte(input) % 80;
   while (code >= table[i].weight) code -= table[i++].weight;
   table[i].make(input);
 }

@@ -18,8 +18,10 @@ static void work(void *context) {
 int main(void) {
   chime_run_loop_t loop, main_loop;
   chime_queue_t queue;
+  chime_run_loop_options options = CHIME_RUN_LOOP_OPTIONS_INIT;
   sem_init(&done, 0, 0);
-  if (CHIME_FAILED(chime_run_loop_create("background", &loop))) return 1;
+  options.label = "background";
+  if (CHIME_FAILED(chime_run_loop_create(&options, &loop))) return 1;
   if (CHIME_FAILED(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue))) return 1;
   if (CHIME_FAILED(chime_queue_async(queue, work, "work, on the loop's thread", NULL))) return 1;
   sem_wait(&done);

@@ -24,13 +24,13 @@ int main(void) {
   chime_weak_timer_t timer, once;
   int64_t tolerance;
   if (CHIME_FAILED(chime_run_loop_current(&loop))) return 1;
-  if (CHIME_FAILED(chime_weak_timer_create(10 * CHIME_MILLISECOND, 1, 0, on_tick, "ann", NULL, &timer))) return 1;
+  if (CHIME_FAILED(chime_weak_timer_create(10 * CHIME_MILLISECOND, 1, 0, on_tick, "ann", NULL, NULL, &timer))) return 1;
   chime_weak_timer_set_tolerance(timer, 2 * CHIME_MILLISECOND);
   chime_weak_timer_tolerance(timer, &tolerance);
   printf("tolerance %d ms\n", (int)(tolerance / CHIME_MILLISECOND));
   if (CHIME_FAILED(chime_weak_timer_add(timer, loop, NULL))) return 1;
   /* create and add in one step: */
-  if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 0, 0, on_tick, "bob", NULL, &once))) return 1;
+  if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 0, 0, on_tick, "bob", NULL, NULL, &once))) return 1;
   chime_run_loop_run(NULL, CHIME_FOREVER, CHIME_RUN_LOOP_UNTIL_TICK);
   say(timer);
   chime_weak_timer_invalidate(timer);

@@ -15,7 +15,7 @@ static void on_tick(const chime_tick *tick, void *user_info) {
 int main(void) {
   chime_weak_timer_t timer;
   int64_t date;
-  if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, "fired", NULL, &timer))) return 1;
+  if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, on_tick, "fired", NULL, NULL, &timer))) return 1;
   chime_weak_timer_set_fire_date(timer, CHIME_FOREVER);
   chime_weak_timer_fire_date(timer, &date);
   printf("never: %s\n", date == CHIME_FOREVER ? "yes" : "no");
