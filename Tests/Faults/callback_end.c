@@ -443,8 +443,8 @@ static int ending;
 
 static void end_weak_timer(void) {
   const int is_scheduled = ending & 1;
-  EXPECT_OK((is_scheduled ? chime_weak_timer_schedule : chime_weak_timer_create)(CHIME_HOUR, 1, 0, count_tick,
-                                                                                 &finalized, end_in_call, NULL, &weak_timer));
+  EXPECT_OK((is_scheduled ? chime_weak_timer_schedule : chime_weak_timer_create)(
+      CHIME_HOUR, 1, 0, count_tick, &finalized, end_in_call, NULL, &weak_timer));
   (ending & 2 ? chime_weak_timer_invalidate : chime_weak_timer_release)(weak_timer);
 }
 

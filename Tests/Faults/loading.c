@@ -23,7 +23,7 @@ static void *called;
 #define MAKES const chime_queue_options *options, chime_queue_t *made
 CALLS(chime_queue_create, (chime_queue_kind kind, MAKES), (kind, options, made))
 CALLS(chime_queue_create_main, (MAKES), (options, made))
-CALLS(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop))
+CALLS(chime_run_loop_create, (const chime_run_loop_options *options, chime_run_loop_t *loop), (options, loop))
 CALLS(chime_queue_create_on_run_loop, (chime_run_loop_t loop, const char *mode, MAKES), (loop, mode, options, made))
 CALLS(chime_queue_run, (chime_queue_t queue, uint32_t flags), (queue, flags))
 CALLS(chime_queue_advance, (chime_queue_t queue, int64_t by_ns), (queue, by_ns))

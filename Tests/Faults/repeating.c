@@ -82,6 +82,8 @@ REPEATED(chime_timer_restart, (chime_timer_t timer, const chime_schedule *schedu
 REPEATED(chime_timer_restart_after, (chime_timer_t timer, int64_t delay_ns), (timer, delay_ns), NULL)
 REPEATED(chime_timer_restart_until, (chime_timer_t timer, int64_t deadline_ns), (timer, deadline_ns), NULL)
 REPEATED(chime_timer_reschedule, (chime_timer_t timer, const chime_schedule *schedule), (timer, schedule), NULL)
+REPEATED(chime_timer_set_interval, (chime_timer_t timer, int64_t interval_ns), (timer, interval_ns), NULL)
+REPEATED(chime_timer_set_background, (chime_timer_t timer, int32_t background), (timer, background), NULL)
 REPEATED(chime_timer_fire, (chime_timer_t timer), (timer), NULL)
 REPEATED(chime_timer_add_handler, (chime_timer_t timer, const char *key, HANDLER),
          (timer, key, handler, context, finalizer), NULL)
@@ -89,14 +91,15 @@ REPEATED(chime_timer_remove_handler, (chime_timer_t timer, const char *key), (ti
 REPEATED(chime_target_create, (void *object, chime_finalizer destructor, chime_target_t *target),
          (object, destructor, target), target)
 REPEATED(chime_expiring_create,
-         (chime_queue_t queue, int64_t lifetime_ns, void *value, chime_finalizer finalizer, chime_expiring_t *expiring),
-         (queue, lifetime_ns, value, finalizer, expiring), expiring)
+         (chime_queue_t queue, int64_t lifetime_ns, void *value, chime_finalizer finalizer,
+          const chime_expiring_options *options, chime_expiring_t *expiring),
+         (queue, lifetime_ns, value, finalizer, options, expiring), expiring)
 REPEATED(chime_expiring_on_expiry, (chime_expiring_t expiring, HANDLER), (expiring, handler, context, finalizer), NULL)
 REPEATED(chime_expiring_reset, (chime_expiring_t expiring, int64_t lifetime_ns), (expiring, lifetime_ns), NULL)
 
 REPEATED(chime_run_loop_current, (chime_run_loop_t * loop), (loop), loop)
 REPEATED(chime_run_loop_main, (chime_run_loop_t * loop), (loop), loop)
-REPEATED(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop), loop)
+REPEATED(chime_run_loop_create, (const chime_run_loop_options *options, chime_run_loop_t *loop), (options, loop), loop)
 REPEATED(chime_run_loop_run, (const char *mode, int64_t timeout_ns, uint32_t flags), (mode, timeout_ns, flags), NULL)
 REPEATED(chime_run_loop_add_common_mode, (chime_run_loop_t loop, const char *mode), (loop, mode), NULL)
 REPEATED(chime_queue_create_on_run_loop, (chime_run_loop_t loop, const char *mode, QUEUE_OPTIONS),
