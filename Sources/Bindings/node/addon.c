@@ -312,6 +312,14 @@ static napi_value queueAdvance(napi_env env, napi_value *values) {
   return number(env, status);
 }
 
+static napi_value queueSuspend(napi_env env, napi_value *values) {
+  return number(env, chime_queue_suspend(queue_of(env, values[0])->id));
+}
+
+static napi_value queueResume(napi_env env, napi_value *values) {
+  return number(env, chime_queue_resume(queue_of(env, values[0])->id));
+}
+
 /** What handlers have thrown in the advance that has just ended: an array, or undefined. */
 static napi_value queueTakeThrown(napi_env env, napi_value *values) {
   queue *of = queue_of(env, values[0]);
@@ -553,7 +561,7 @@ static napi_value traceToFile(napi_env env, napi_value *values) {
 
 /* clang-format off */
 #define OTHERS(F) \
-  F(queueCreate) F(queueClose) F(queueStay) F(queueRunSoon) F(queueAdvance) F(queueTakeThrown) F(queueJump) F(queueNow) \
+  F(queueCreate) F(queueClose) F(queueStay) F(queueRunSoon) F(queueSuspend) F(queueResume) F(queueAdvance) F(queueTakeThrown) F(queueJump) F(queueNow) \
   F(queueNextDeadline) F(queueStats) F(queueDump) F(timerCreate) F(timerAfter) F(timerEvery) F(timerState) \
   F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerExplain) F(uncaught) F(statusName) \
   F(statusText) F(version) F(memoryUsed) F(traceToFile)

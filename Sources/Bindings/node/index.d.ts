@@ -213,6 +213,14 @@ interface AnyQueue {
    */
   ticks(schedule: Schedule | Duration, options?: WaitOptions): AsyncGenerator<Tick, void, void>;
 
+  /**
+   * Holds all that the queue would call back until as many calls of `resume`. Time goes on: what became due comes then, the missed
+   * ticks of a timer as one. 'running': inside a handler of the queue.
+   */
+  suspend(): Outcome;
+  /** Takes one `suspend` back. 'ignored': the queue is not suspended. */
+  resume(): Outcome;
+
   stats(): {
     timers: number; running: number; entries: number; passes: number; emptyPasses: number; ticks: number; missed: number;
     stale: number; merged: number;
@@ -247,8 +255,8 @@ export class VirtualQueue implements AnyQueue {
    */
   advance(duration: Duration): void;
   /**
-   * The same; at each deadline, everything that promises have to do comes first, once the ticks of that deadline have come.
-   * An instant that promises do not let end is CHIME_ERROR_LIMIT, as in `advance`. A clock that was moved past the end
+   * The same, tick by tick, as Node's loop does it: after each, everything that promises have to do comes before the next one,
+   * even at the same deadline. A thousand that make each other due at one instant are CHIME_ERROR_LIMIT, as in `advance`. A clock that was moved past the end
    * meanwhile stays there. Fake timers do no harm if they were enabled after this package was loaded.
    */
   advanceAsync(duration: Duration): Promise<void>;

@@ -35,7 +35,7 @@ const {
   QUEUE_FLAG_BOUND, QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, TIMER_SELF_RELEASE, RUNS, COMES,
 } = native.numbers; // those of chime.h and addon.c
 const FOREVER = 2n ** 63n - 1n;
-const ROUNDS = 1000; // at one instant, before advanceAsync gives up, as advance does
+const ROUNDS = 1000; // at one instant, each made due by the one before, until advanceAsync gives up, as advance does
 
 /** Of a status that is no failure. Where both are so, that nothing was changed counts: who calls knows in which handler it is. */
 const outcomeOf = (status) => ((status & IGNORED) !== 0 ? Outcome.IGNORED : (status & RUNNING) !== 0 ? Outcome.RUNNING : Outcome.OK);
@@ -356,6 +356,9 @@ class BaseQueue {
   #functions = new Map(); // those of runSoon, numbered
   #nextFunction = 0;
   #waits = new Set(); // what close ends: sleepers, loops over ticks
+  #steps; // inside advanceAsync: { end, hasCalled }
+  #cause; // the latest tick or function of advanceAsync: { instant, depth }, how many there one after another have made it due
+  #causes = new Map(); // of timers, those that have set them
   #isReferred = true;
   #isWatched;
   #clock;
@@ -365,7 +368,9 @@ class BaseQueue {
     this.#deliver = (id, ...rest) => {
       if (id === undefined) return this.#call();
       const timer = this.#held.get(id);
-      if (timer !== undefined) deliver(timer, ...rest);
+      if (timer === undefined) return;
+      if (this.#steps !== undefined) this.#step(this.#causes.get(id));
+      deliver(timer, ...rest);
     };
     this.#isWatched = kind === QUEUE_HOST;
     this.#clock = clock;
@@ -376,6 +381,7 @@ class BaseQueue {
   static {
     hold = (queue, id, timer, isReferred) => {
       queue.#held.set(id, timer);
+      if (queue.#cause !== undefined) queue.#causes.set(id, queue.#cause);
       if (isReferred) queue.#referred.add(id);
       else queue.#referred.delete(id);
       queue.#stay();
@@ -400,10 +406,19 @@ class BaseQueue {
   }
 
   #call() {
-    const [[number, { resource, run }]] = this.#functions;
+    const [[number, { resource, run, cause }]] = this.#functions;
     this.#functions.delete(number);
     this.#stay();
+    if (this.#steps !== undefined) this.#step(cause);
     call(this, resource, run);
+  }
+
+  /** Makes this callback the only one of its advance: while the queue is suspended none begins. */
+  #step(cause) {
+    const now = this.nowNs(), instant = now > this.#steps.end ? this.#steps.end : now; // beyond the end all is one
+    this.#cause = { instant, depth: cause?.instant === instant ? cause.depth + 1 : 0 };
+    this.#steps.hasCalled = true;
+    native.queueSuspend(this.#native);
   }
 
   #timer(id, handler, { ref }, delays = false, isOwned = true) {
@@ -447,7 +462,7 @@ class BaseQueue {
   runSoon(run) {
     checkFunction(run, 'function');
     got(native.queueRunSoon(this.#native));
-    this.#functions.set(this.#nextFunction++, { run, resource: new AsyncResource('ChimeFunction') });
+    this.#functions.set(this.#nextFunction++, { run, resource: new AsyncResource('ChimeFunction'), cause: this.#cause });
     this.#stay();
   }
 
@@ -532,6 +547,13 @@ class BaseQueue {
     return got(native.queueDump(this.#native));
   }
 
+  suspend() {
+    return outcomeOf(got(native.queueSuspend(this.#native)));
+  }
+  resume() {
+    return outcomeOf(got(native.queueResume(this.#native)));
+  }
+
   close() {
     const status = native.queueClose(this.#native);
     this.#held.clear();
@@ -547,6 +569,24 @@ class BaseQueue {
     const status = native.queueAdvance(queue.#native, duration);
     for (const error of native.queueTakeThrown(queue.#native) ?? []) thrown.push(error);
     got(status);
+  }
+  /** The same up to its first callback. */
+  static step(queue, duration, thrown, end) {
+    queue.#steps = { end, hasCalled: false };
+    try {
+      advance(queue, duration, thrown);
+    } finally {
+      if (queue.#steps.hasCalled) native.queueResume(queue.#native);
+      queue.#steps = undefined;
+    }
+  }
+  /** How many ticks and functions have made each other due at that instant, the latest one after the others. */
+  static depth(queue, instant) {
+    return queue.#cause?.instant === instant ? queue.#cause.depth + 1 : 0;
+  }
+  static forgetCauses(queue) {
+    queue.#cause = undefined;
+    queue.#causes.clear();
   }
   static jump(queue, duration) {
     got(native.queueJump(queue.#native, duration));
@@ -564,8 +604,8 @@ class BaseQueue {
   }
 }
 
-const { advance, jump, nextDeadlineNs, refer, isReferred } = BaseQueue;
-for (const name of ['advance', 'jump', 'nextDeadlineNs', 'refer', 'isReferred']) delete BaseQueue[name];
+const { advance, step, depth, forgetCauses, jump, nextDeadlineNs, refer, isReferred } = BaseQueue;
+for (const name of Object.getOwnPropertyNames(BaseQueue)) if (typeof BaseQueue[name] === 'function') delete BaseQueue[name];
 for (const type of [BaseQueue, Timer]) {
   // What `using` calls, where the language has it.
   if (Symbol.dispose) {
@@ -621,23 +661,20 @@ class VirtualQueue extends BaseQueue {
   async advanceAsync(duration) {
     const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
     const thrown = [];
-    let instant = -1n, rounds = 0;
     const turn = () => new Promise((resolve) => setImmediate(resolve));
-    const advanceTo = (time) => {
-      const ahead = time - this.nowNs(); // below 0: another call has moved the clock
-      advance(this, ahead > 0n ? ahead : 0n, thrown);
-    };
     try {
-      for (await turn(); nextDeadlineNs(this) <= end && nextDeadlineNs(this) !== FOREVER; await turn()) {
-        advanceTo(nextDeadlineNs(this));
-        rounds = this.nowNs() === instant ? rounds + 1 : 0;
-        instant = this.nowNs();
-        if (rounds === ROUNDS) {
+      while (true) {
+        await turn();
+        const now = this.nowNs(), next = nextDeadlineNs(this);
+        if (next === FOREVER || (next > now && next > end)) break;
+        if (next <= now && depth(this, now > end ? end : now) >= ROUNDS) {
           throw new ChimeError(ERROR_LIMIT, `handlers and promises made something due at once ${ROUNDS} times without end, at ${this.now()} ms`);
         }
+        step(this, next > now ? next - now : 0n, thrown, end);
       }
-      advanceTo(end);
+      if (this.nowNs() < end) advance(this, end - this.nowNs(), thrown);
     } finally {
+      forgetCauses(this);
       throwAll(thrown);
     }
   }

@@ -201,6 +201,73 @@ test('advanceAsync gives up at an instant that promises do not let end', async (
   assert.equal(queue.now(), 5);
 });
 
+test('advanceAsync does all that promises have to do after each tick, as the loop does', async () => {
+  const program = (queue) => new Promise((resolve) => {
+    const seen = [], at = queue.nowNs() + 5_000_000n;
+    const tick = (name, then) => () => {
+      seen.push(name);
+      Promise.resolve().then(() => process.nextTick(() => seen.push(`${name} then`) && then?.()));
+    };
+    for (const name of ['soon', 'sooner']) queue.runSoon(tick(name));
+    queue.at(at, tick('A', () => dropped.cancel()));
+    const dropped = queue.at(at, tick('dropped'));
+    queue.at(at, tick('B', () => queue.after(0, tick('at once', () => resolve(seen)))));
+    queue.at(at, tick('C', () => queue.runSoon(tick('function'))));
+    queue.create(tick('fired')).fire();
+    queue.advanceAsync?.(7);
+  });
+  const virtual = await program(new VirtualQueue());
+  assert.deepEqual(virtual, ['soon', 'sooner', 'fired', 'A', 'B', 'C', 'function', 'at once'].flatMap((name) => [name, `${name} then`]));
+  assert.deepEqual(await program(new Queue()), virtual);
+});
+
+test('advanceAsync counts what makes itself due over the whole call, and not what is due beside it', async () => {
+  const queue = new VirtualQueue(), seen = { many: 0, chain: 0 };
+  for (let count = 0; count < 2500; count++) queue.after(3, () => seen.many++);
+  const chain = () => ++seen.chain < 1000 && queue.after(0, chain);
+  queue.after(3, chain);
+  await queue.advanceAsync(5);
+  assert.deepEqual([seen, queue.now()], [{ many: 2500, chain: 1000 }, 5]);
+  const endless = {
+    sleeper: (other, again) => other.sleep(0).then(() => again() && endless.sleeper(other, again)),
+    functions: (other, again) => other.runSoon(() => again() && endless.functions(other, again)),
+    fired: (other, again) => other.create(({ timer }) => again() && timer.fire()).fire(),
+    past: (other, again) => other.at(-1, ({ timer }) => again() && Promise.resolve().then(() => timer.restartAt(-1))),
+    slow: (other, again) => other.after(2, ({ timer }) => again() && other.jump(1) === undefined && timer.restartAfter(0)),
+  };
+  for (const [name, begin] of Object.entries(endless)) {
+    const other = new VirtualQueue();
+    let rounds = 0, isOver = false;
+    for (let count = 0; count < 5; count++) other.every(1, () => {});
+    begin(other, () => !isOver && ++rounds);
+    await assert.rejects(other.advanceAsync(2.5), { code: 'CHIME_ERROR_LIMIT' }, name);
+    assert.ok(rounds >= 1000 && rounds < 1010, `${name}: ${rounds}`);
+    isOver = true;
+    await other.advanceAsync(2.5);
+  }
+});
+
+test('a suspended queue calls nothing until it is resumed, as often as it was suspended', async () => {
+  const queue = new VirtualQueue(), seen = [];
+  queue.every(10, ({ missed }) => seen.push(missed));
+  queue.runSoon(() => seen.push('soon'));
+  assert.deepEqual([queue.resume(), queue.suspend(), queue.suspend(), queue.resume()], ['ignored', 'ok', 'ok', 'ok']);
+  queue.advance(25);
+  await queue.advanceAsync(10);
+  assert.deepEqual([seen.splice(0), queue.now(), queue.nextDeadline], [[], 35, Infinity]);
+  queue.resume();
+  queue.after(8, () => seen.push(queue.suspend()));
+  await queue.advanceAsync(30);
+  assert.deepEqual([seen, queue.now(), queue.resume()], [['soon', 2, 0, 'running'], 65, 'ok']);
+  const real = new Queue(), order = [];
+  real.suspend();
+  real.once(0, () => order.push('tick') && real.close());
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  order.push(real.resume());
+  while (order.length < 2) await new Promise(setImmediate);
+  assert.deepEqual(order, ['ok', 'tick']);
+});
+
 test('once leaves nothing: neither natively nor for a limit', async () => {
   const queue = new VirtualQueue({ timerLimit: 10 });
   let ticks = 0;
