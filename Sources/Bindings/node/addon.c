@@ -8,7 +8,7 @@
  * A host-driven queue is bound to the thread of its environment and watched by that thread's loop. When the environment
  * ends (a worker does so at any time), its clean-up hook ends its queues and waits until the loop has let go of them.
  *
- * Calls that change a timer give their status, a failure below 0; RUNS and COMES say of the timer what came of it.
+ * Calls that change a timer give their status, a failure below 0; RUNS, COMES and its state say what came of the timer.
  */
 #define NAPI_VERSION 8
 #include <chime.h>
@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <uv.h>
 
-enum { RUNS = 0x100, COMES = 0x200 }; /* bits that no status has: the timer is running; it has a deadline */
+/* Bits that no status has: the timer is running; it has a deadline; from that one on, its state. */
+enum { RUNS = 0x100, COMES = 0x200, STATE = 12 };
 
 /** What an environment has: a main thread's, a worker's. */
 typedef struct instance {
@@ -447,7 +448,8 @@ static napi_value settled(napi_env env, chime_status status, chime_timer_t timer
   if (CHIME_FAILED(status)) return number(env, status);
   chime_timer_state(timer, &state);
   chime_timer_next_deadline(timer, &deadline_ns);
-  return number(env, status | (state == CHIME_STATE_RUNNING ? RUNS : 0) | (deadline_ns != CHIME_FOREVER ? COMES : 0));
+  return number(env, status | (state == CHIME_STATE_RUNNING ? RUNS : 0) | (deadline_ns != CHIME_FOREVER ? COMES : 0) |
+                         (int64_t)state << STATE);
 }
 
 #define TIMER (chime_timer_t) integer(env, values[0])
@@ -519,6 +521,28 @@ static napi_value timerInfo(napi_env env, napi_value *values) {
   return result;
 }
 
+/** As schedule_of takes it: an array; a status; undefined: the timer has none. */
+static napi_value timerSchedule(napi_env env, napi_value *values) {
+  chime_schedule now = CHIME_SCHEDULE_INIT;
+  napi_value result = NULL;
+  const chime_status status = chime_timer_get_schedule(TIMER, &now);
+  if (CHIME_FAILED(status)) return number(env, status);
+  if ((status & CHIME_IGNORED) != 0) return NULL;
+  const napi_value members[] = {bigint(env, now.first_ns),
+                                bigint(env, now.interval_ns),
+                                bigint(env, now.leeway_ns),
+                                bigint(env, now.jitter_ns),
+                                number(env, (int64_t)now.tick_limit),
+                                number(env, now.missed_policy),
+                                number(env, now.resume_policy),
+                                number(env, now.flags & CHIME_SCHEDULE_DEADLINE)};
+  napi_create_array(env, &result);
+  for (uint32_t index = 0; index < sizeof members / sizeof *members; index++) {
+    napi_set_element(env, result, index, members[index]);
+  }
+  return result;
+}
+
 static napi_value timerExplain(napi_env env, napi_value *values) { return text_of(env, chime_timer_explain, TIMER); }
 
 /* ---- The process ---- */
@@ -563,15 +587,15 @@ static napi_value traceToFile(napi_env env, napi_value *values) {
 #define OTHERS(F) \
   F(queueCreate) F(queueClose) F(queueStay) F(queueRunSoon) F(queueSuspend) F(queueResume) F(queueAdvance) F(queueTakeThrown) F(queueJump) F(queueNow) \
   F(queueNextDeadline) F(queueStats) F(queueDump) F(timerCreate) F(timerAfter) F(timerEvery) F(timerState) \
-  F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerExplain) F(uncaught) F(statusName) \
+  F(timerGeneration) F(timerNextDeadline) F(timerRemaining) F(timerInfo) F(timerSchedule) F(timerExplain) F(uncaught) F(statusName) \
   F(statusText) F(version) F(memoryUsed) F(traceToFile)
 /* clang-format on */
 
 /* What index.js needs of chime.h. */
 /* clang-format off */
 #define NUMBERS(N) \
-  N(IGNORED) N(RUNNING) N(ERROR_INVALID_ARGUMENT) N(ERROR_LIMIT) N(ERROR_WOULD_DEADLOCK) N(ERROR_SHUT_DOWN) N(QUEUE_HOST) \
-  N(QUEUE_VIRTUAL) N(QUEUE_FLAG_BOUND) N(QUEUE_FLAG_HONOUR_LEEWAY) N(SCHEDULE_DEADLINE) N(TIMER_SELF_RELEASE)
+  N(IGNORED) N(RUNNING) N(ERROR_INVALID_ARGUMENT) N(ERROR_INVALID_HANDLE) N(ERROR_LIMIT) N(ERROR_WOULD_DEADLOCK) N(ERROR_SHUT_DOWN) N(QUEUE_HOST) \
+  N(QUEUE_VIRTUAL) N(QUEUE_FLAG_BOUND) N(QUEUE_FLAG_HONOUR_LEEWAY) N(SCHEDULE_DEADLINE)
 /* clang-format on */
 
 typedef struct function {
@@ -613,6 +637,7 @@ NAPI_MODULE_INIT() {
 #undef OF_CHIME
     member(env, numbers, "RUNS", number(env, RUNS));
     member(env, numbers, "COMES", number(env, COMES));
+    member(env, numbers, "STATE", number(env, STATE));
     member(env, exports, "numbers", numbers);
   }
   return exports;

@@ -136,7 +136,10 @@ export interface TimerInfo {
   hasSchedule: boolean;
 }
 
-/** Made by queues. */
+/**
+ * Made by queues. At rest (idle, finished, cancelled) it costs nothing outside JavaScript, and no queue's timerLimit counts it.
+ * What starts it then has its handler see what AsyncLocalStorage has there, as `refresh()` of Node's own timers does.
+ */
 export class Timer {
   private constructor();
   readonly queue: Queue | VirtualQueue;
@@ -147,6 +150,11 @@ export class Timer {
   readonly nextDeadline: number;
   /** Until the next tick, in milliseconds; 0: it is due; Infinity: it is not running. */
   readonly remaining: number;
+  /**
+   * As a call takes it: what it was given last, with what restartAfter, restartAt and setInterval have changed; undefined: none yet.
+   * Where the timer is in it, and what `postpone` did, is no part of it.
+   */
+  readonly schedule: Schedule | undefined;
   info(): TimerInfo;
   /** Says in one sentence why the timer does not tick. */
   explain(): string;
@@ -193,10 +201,7 @@ interface AnyQueue {
   /** Calls the handler once. */
   after(delay: Duration, handler: Handler, options?: TimerOptions): Timer;
   at(deadline: Deadline, handler: Handler, options?: TimerOptions): Timer;
-  /**
-   * Calls the handler once, and leaves nothing: what was made for it goes, and counts against no limit, when it has returned. What
-   * `after` gives stays until it is collected. `tick.timer` is there in the handler, and as long as that makes it run again.
-   */
+  /** As `after`, for those who want no timer: `tick.timer` is there in the handler. */
   once(delay: Duration, handler: Handler, options?: TimerOptions): void;
   /** Calls the handler again and again, for the first time one interval from now. */
   every(interval: Duration, handler: Handler, options?: TimerOptions): Timer;

@@ -2,7 +2,9 @@
 // Chime for Node: queues in Node's own loop, and on virtual time. index.d.ts says what each call does; addon.c is chime.h.
 //
 // A timer that is to tick is in its queue's `#held`, and a queue that holds one, in `busy`: so neither is collected, and
-// Node's loop stays. At rest nothing here refers to a timer: it, its handler and what that refers to can go together.
+// Node's loop stays. At rest nothing here refers to a timer: it, its handler and what that refers to can go together. Nor is
+// there a timer of Chime's for it then, which would stay until JavaScript collects the other: its schedule and what it has
+// counted are here, and a call that starts it makes another one.
 
 const { AsyncResource } = require('node:async_hooks');
 const { setImmediate } = require('node:timers'); // as it is now: fake timers may take its place later
@@ -31,8 +33,8 @@ const [clocks, states, kinds, missedPolicies, resumePolicies] =
   [Clock, State, TickKind, MissedPolicy, ResumePolicy].map(Object.values);
 
 const {
-  IGNORED, RUNNING, ERROR_INVALID_ARGUMENT, ERROR_LIMIT, ERROR_WOULD_DEADLOCK, ERROR_SHUT_DOWN, QUEUE_HOST, QUEUE_VIRTUAL,
-  QUEUE_FLAG_BOUND, QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, TIMER_SELF_RELEASE, RUNS, COMES,
+  IGNORED, RUNNING, ERROR_INVALID_ARGUMENT, ERROR_INVALID_HANDLE, ERROR_LIMIT, ERROR_WOULD_DEADLOCK, ERROR_SHUT_DOWN,
+  QUEUE_HOST, QUEUE_VIRTUAL, QUEUE_FLAG_BOUND, QUEUE_FLAG_HONOUR_LEEWAY, SCHEDULE_DEADLINE, RUNS, COMES, STATE,
 } = native.numbers; // those of chime.h and addon.c
 const FOREVER = 2n ** 63n - 1n;
 const ROUNDS = 1000; // at one instant, each made due by the one before, until advanceAsync gives up, as advance does
@@ -154,6 +156,16 @@ function scheduleIn(schedule, clock) {
   return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
 }
 
+/** The other way; undefined: none. */
+function scheduleOut(given) {
+  if (given === undefined || given.length === 0) return undefined;
+  const [first, interval, leeway, jitter] = given.slice(0, 4).map((time) => milliseconds(BigInt(time)));
+  const [limit, missed, resume, flags] = given.slice(4);
+  return {
+    [flags === 0 ? 'first' : 'at']: first, interval, leeway, jitter, limit, missed: missedPolicies[missed], resume: resumePolicies[resume],
+  };
+}
+
 const reasonOf = (signal) => signal.reason ?? new DOMException('This operation was aborted', 'AbortError');
 const throwIfAborted = (signal) => {
   if (signal?.aborted) throw reasonOf(signal);
@@ -189,46 +201,130 @@ class Tick {
 // ---- Timers ----
 
 const busy = new Set(); // host-driven queues of which something is to come
+// Timers that are suspended, or never due, have one of Chime's, and are held by nobody here.
 const collected = new FinalizationRegistry((id) => native.timerRelease(id));
 const key = Symbol('only queues make timers');
-let hold, letGo, call, deliver, started; // what a timer and its queue say to each other, and to nobody else
+let hold, letGo, call, deliver, make, isClosed; // what a timer and its queue say to each other, and to nobody else
+
+const rests = (state) => state !== State.RUNNING && state !== State.SUSPENDED;
+const REASONS = { idle: 'it was never activated.', finished: 'it has finished.', cancelled: 'it was cancelled.' };
+
+/** Whether a schedule is one, for timers at rest; with another interval: as it is then. */
+const checker = {
+  id: 0,
+  check(given, interval) {
+    if (this.id === 0) this.id = make(new VirtualQueue(), undefined, []);
+    got(native.timerReschedule(this.id, ...given));
+    if (interval === undefined) return given;
+    got(native.timerSetInterval(this.id, interval));
+    return native.timerSchedule(this.id);
+  },
+};
 
 class Timer {
   #queue;
-  #id;
+  #id; // of Chime's timer; 0: at rest, or released
   #handler;
-  #resource = new AsyncResource('ChimeTimer'); // of AsyncLocalStorage the handler sees what its maker saw
+  #label;
+  #given; // its schedule, as the addon takes it; empty: it has none
+  #resource; // of AsyncLocalStorage the handler sees what the call saw that has started it at rest
   #isReferred;
+  #answer = 0; // what Chime has said last, of its state among others
   #hasFired = false; // an extra tick is to come
-  #delays = false; // by its schedule's policy: while its handler runs it has no deadline
+  #isInside = false; // its handler runs
+  #isChanged = false; // by that
+  #hasTicked = false; // since it was started
+  #isRegistered = false; // with `collected`
+  #isReleased = false;
+  #state = State.IDLE; // at rest
+  #counts = { generation: 0, sequence: 0, missed: 0, dueCount: 0 }; // at rest
+  #before = this.#counts; // what is to be added to Chime's generation and sequence
 
-  constructor(made, queue, id, handler, isReferred, isOwned) {
+  constructor(made, queue, handler, options, id, given) {
     if (made !== key) refuse('timers are made by queues: queue.after, at, every, start or create');
     this.#queue = queue;
     this.#id = id;
     this.#handler = handler;
-    this.#isReferred = isReferred;
-    if (isOwned) collected.register(this, id, this); // that of `once` releases itself
+    this.#label = options.label;
+    this.#given = given;
+    this.#isReferred = options.ref;
+    if (id !== 0) this.#started();
   }
 
   static {
-    started = (timer, delays) => {
-      timer.#delays = delays;
-      timer.#settle(native.timerSettled(timer.#id));
-    };
-    deliver = (timer, kind, state, ...rest) => {
+    deliver = (timer, kind, state, generation, sequence, missed, ...times) => {
+      const isLast = kinds[kind] === TickKind.DUE && states[state] !== State.RUNNING && !timer.#hasFired;
       if (kinds[kind] === TickKind.FIRED) timer.#hasFired = false;
-      if (states[state] !== State.RUNNING && !timer.#hasFired) letGo(timer.#queue, timer.#id);
-      else if (kinds[kind] === TickKind.FIRED) timer.#settle(native.timerSettled(timer.#id));
-      call(timer.#queue, timer.#resource, timer.#handler, new Tick(timer, kinds[kind], ...rest));
+      if (isLast) letGo(timer.#queue, timer.#id);
+      timer.#answer = state << STATE;
+      timer.#isInside = timer.#hasTicked = true;
+      timer.#isChanged = false;
+      if (!isLast && kinds[kind] === TickKind.FIRED) timer.#settle(native.timerSettled(timer.#id));
+      const { generation: before, sequence: ticksBefore } = timer.#before;
+      const tick = new Tick(timer, kinds[kind], before + generation, ticksBefore + sequence, missed, ...times);
+      try {
+        call(timer.#queue, timer.#resource, timer.#handler, tick);
+      } finally {
+        timer.#isInside = false;
+        // Of a one-shot nothing has to be asked.
+        if (isLast && sequence === 1 && missed === 0 && timer.#given[4] === 0 && !timer.#isChanged) {
+          timer.#rest(states[state], { generation, sequence, missed: 0, dueCount: 0 });
+        } else if (timer.#id !== 0) timer.#restIfSo();
+      }
     };
   }
 
-  /** What a call has made of the timer decides whether its queue holds it. */
+  #started() {
+    this.#resource = new AsyncResource('ChimeTimer');
+    this.#hasTicked = false;
+    this.#settle(native.timerSettled(this.#id));
+  }
+
+  /** What a call has made of the timer decides whether its queue holds it, and whether Chime keeps one for it. */
   #settle(answer) {
-    const comes = this.#hasFired || (answer & COMES) !== 0 || ((answer & RUNS) !== 0 && this.#delays);
-    if (comes) hold(this.#queue, this.#id, this, this.#isReferred);
-    else letGo(this.#queue, this.#id);
+    this.#answer = answer;
+    this.#isChanged = true;
+    const delays = (answer & RUNS) !== 0 && this.#given[5] === 1; // while its handler runs it has no deadline
+    if (this.#hasFired || (answer & COMES) !== 0 || delays) {
+      this.#unregister();
+      hold(this.#queue, this.#id, this, this.#isReferred);
+      return;
+    }
+    letGo(this.#queue, this.#id);
+    if (!this.#isInside) this.#restIfSo();
+    if (this.#id === 0 || this.#isRegistered || rests(states[answer >> STATE])) return;
+    this.#isRegistered = true;
+    collected.register(this, this.#id, this);
+  }
+
+  #unregister() {
+    if (this.#isRegistered) collected.unregister(this);
+    this.#isRegistered = false;
+  }
+
+  #restIfSo() {
+    const state = states[this.#answer >> STATE];
+    if (this.#hasFired || !rests(state)) return;
+    if (this.#hasTicked) this.#rest(state, native.timerInfo(this.#id));
+    else this.#rest(state, { generation: native.timerGeneration(this.#id), sequence: 0, missed: 0, dueCount: 0 });
+  }
+
+  #rest(state, { generation, sequence, missed, dueCount }) {
+    const before = this.#before;
+    native.timerRelease(this.#id);
+    this.#id = 0;
+    this.#resource = undefined;
+    this.#unregister();
+    if (state !== State.IDLE) this.#state = state; // of a timer that was made for an extra tick it is that of before
+    this.#counts = { generation: before.generation + generation, sequence: before.sequence + sequence, missed, dueCount };
+  }
+
+  /** Whether it is at rest; throws for one that is there no more. */
+  #isAtRest() {
+    if (this.#id !== 0) return false;
+    if (this.#isReleased) throw new ChimeError(ERROR_INVALID_HANDLE, 'the timer was released');
+    if (isClosed(this.#queue)) throw new ChimeError(ERROR_INVALID_HANDLE, 'the queue was closed');
+    return true;
   }
 
   /** The outcome of a call; `drops`: it takes back an extra tick. */
@@ -240,14 +336,40 @@ class Timer {
     return outcome;
   }
 
-  #scheduled(call, schedule) {
-    const given = scheduleIn(schedule, this.#queue.clock);
-    const outcome = this.#done(call(this.#id, ...given), true);
-    if (outcome !== Outcome.IGNORED && given.length > 0) {
-      this.#delays = given[5] === 1;
-      this.#settle(native.timerSettled(this.#id));
+  /** The outcome of a call that a timer at rest ignores. */
+  #changed(call, drops, ...values) {
+    return this.#isAtRest() ? Outcome.IGNORED : this.#done(call(this.#id, ...values), drops);
+  }
+
+  /** Starts it at rest. */
+  #start(given) {
+    if (given.length === 0) refuse('schedule must be given: the timer has none yet');
+    this.#id = make(this.#queue, this.#label, given);
+    this.#given = given;
+    this.#before = { generation: this.#counts.generation, sequence: 0 };
+    this.#started();
+    return Outcome.OK;
+  }
+
+  /** Gives it a schedule, or starts it with the one that it has. */
+  #scheduled(call, given) {
+    if (this.#isAtRest()) return this.#start(given.length > 0 ? given : this.#given);
+    const answer = got(call(this.#id, ...given));
+    if (outcomeOf(answer) !== Outcome.IGNORED) {
+      if (given.length > 0) this.#given = given;
+      if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, sequence: 0 };
     }
-    return outcome;
+    return this.#done(answer, true);
+  }
+
+  /** Starts it with another first tick, a delay or a deadline. */
+  #startedWith(call, first, flags) {
+    const given = [first, ...(this.#given.length > 0 ? this.#given.slice(1, 7) : [0, 0, 0, 0, 0, 0]), flags];
+    if (this.#isAtRest()) return this.#start(given);
+    const answer = got(call(this.#id, first));
+    this.#given = given;
+    if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, sequence: 0 };
+    return this.#done(answer, true);
   }
 
   get queue() {
@@ -255,51 +377,73 @@ class Timer {
   }
 
   activate(schedule) {
-    return this.#scheduled(native.timerActivate, schedule);
+    return this.#scheduled(native.timerActivate, scheduleIn(schedule, this.#queue.clock));
   }
   restart(schedule) {
-    return this.#scheduled(native.timerRestart, schedule);
+    return this.#scheduled(native.timerRestart, scheduleIn(schedule, this.#queue.clock));
   }
   reschedule(schedule) {
-    return this.#scheduled(native.timerReschedule, schedule);
+    const given = scheduleIn(schedule, this.#queue.clock);
+    if (!this.#isAtRest()) {
+      const answer = got(native.timerReschedule(this.#id, ...given));
+      if (given.length > 0) this.#given = given;
+      return this.#done(answer, true);
+    }
+    if (given.length + this.#given.length === 0) refuse('schedule must be given: the timer has none yet');
+    if (given.length > 0) this.#given = checker.check(given);
+    this.#counts.generation++;
+    return Outcome.OK;
   }
   restartAfter(delay) {
-    return this.#done(native.timerRestartAfter(this.#id, nanoseconds(delay, 'delay')), true);
+    return this.#startedWith(native.timerRestartAfter, nanoseconds(delay, 'delay'), 0);
   }
   restartAt(time) {
-    return this.#done(native.timerRestartUntil(this.#id, deadline(time, 'deadline', this.#queue.clock)), true);
+    return this.#startedWith(native.timerRestartUntil, deadline(time, 'deadline', this.#queue.clock), SCHEDULE_DEADLINE);
   }
   postpone(delay) {
-    return this.#done(native.timerPostpone(this.#id, nanoseconds(delay, 'delay')), false);
+    return this.#changed(native.timerPostpone, false, nanoseconds(delay, 'delay'));
   }
   postponeTo(time) {
-    return this.#done(native.timerPostponeUntil(this.#id, deadline(time, 'deadline', this.#queue.clock)), false);
+    return this.#changed(native.timerPostponeUntil, false, deadline(time, 'deadline', this.#queue.clock));
   }
   setInterval(interval) {
-    return this.#done(native.timerSetInterval(this.#id, nanoseconds(interval, 'interval')), false);
+    const nanos = repeating(interval), isAtRest = this.#isAtRest();
+    if (isAtRest && !(this.#given[1] > 0)) return Outcome.IGNORED;
+    const outcome = isAtRest ? Outcome.OK : this.#done(native.timerSetInterval(this.#id, nanos), false);
+    if (outcome !== Outcome.IGNORED) this.#given = isAtRest ? checker.check(this.#given, nanos) : native.timerSchedule(this.#id);
+    return outcome;
   }
   suspend() {
-    return this.#done(native.timerSuspend(this.#id), true);
+    return this.#changed(native.timerSuspend, true);
   }
   resume() {
-    return this.#done(native.timerResume(this.#id), false);
+    return this.#changed(native.timerResume, false);
   }
   fire() {
+    if (this.#isAtRest()) {
+      if (this.#state === State.CANCELLED) return Outcome.IGNORED;
+      this.#id = make(this.#queue, this.#label, []);
+      this.#before = this.#counts;
+      if (this.#given.length > 0) native.timerReschedule(this.#id, ...this.#given);
+      this.#resource = new AsyncResource('ChimeTimer');
+    }
     const answer = got(native.timerFire(this.#id));
     if (outcomeOf(answer) === Outcome.OK) this.#hasFired = true;
     return this.#done(answer, false);
   }
   cancel() {
-    return this.#done(native.timerCancel(this.#id), true);
+    return this.#changed(native.timerCancel, true);
   }
 
   release() {
     const id = this.#id;
-    if (id === 0) return Outcome.IGNORED;
+    if (this.#isReleased) return Outcome.IGNORED;
+    this.#isReleased = true;
+    this.#hasFired = false;
+    if (id === 0) return isClosed(this.#queue) ? Outcome.IGNORED : Outcome.OK;
     const answer = native.timerRelease(id);
     this.#id = 0;
-    this.#hasFired = false;
-    collected.unregister(this);
+    this.#unregister();
     letGo(this.#queue, id);
     return outcomeOf(got(answer));
   }
@@ -320,27 +464,42 @@ class Timer {
   }
 
   get state() {
-    return states[got(native.timerState(this.#id))];
+    if (this.#isAtRest()) return this.#state;
+    const state = states[got(native.timerState(this.#id))];
+    return state === State.IDLE ? this.#state : state;
   }
   get generation() {
-    return got(native.timerGeneration(this.#id));
+    return this.#isAtRest() ? this.#counts.generation : this.#before.generation + got(native.timerGeneration(this.#id));
   }
   get nextDeadline() {
-    return milliseconds(got(native.timerNextDeadline(this.#id)));
+    return this.#isAtRest() ? Infinity : milliseconds(got(native.timerNextDeadline(this.#id)));
   }
   get remaining() {
-    return milliseconds(got(native.timerRemaining(this.#id)));
+    return this.#isAtRest() ? Infinity : milliseconds(got(native.timerRemaining(this.#id)));
+  }
+  get schedule() {
+    return scheduleOut(this.#isAtRest() ? this.#given : got(native.timerSchedule(this.#id)));
   }
   info() {
+    if (this.#isAtRest()) {
+      const { interval, leeway, jitter, limit } = this.schedule ?? { interval: 0, leeway: 0, jitter: 0, limit: 0 };
+      return {
+        state: this.#state, ...this.#counts, limit: interval > 0 ? limit : 0, busy: false, hasSchedule: this.#given.length > 0,
+        nextDeadline: Infinity, interval, leeway, jitter,
+      };
+    }
     const info = got(native.timerInfo(this.#id));
     for (const name of ['nextDeadline', 'interval', 'leeway', 'jitter']) info[name] = milliseconds(info[name]);
-    return { ...info, state: states[info.state], busy: info.busy === 1, hasSchedule: info.hasSchedule === 1 };
+    info.generation += this.#before.generation;
+    info.sequence += this.#before.sequence;
+    return { ...info, state: this.state, busy: info.busy === 1, hasSchedule: info.hasSchedule === 1 };
   }
   explain() {
-    return got(native.timerExplain(this.#id));
+    return this.#isAtRest() ? REASONS[this.#state] : got(native.timerExplain(this.#id));
   }
 
   [inspect.custom]() {
+    if (this.#id === 0) return `Timer { ${this.#isReleased ? 'released' : this.#state} }`;
     const state = native.timerState(this.#id);
     return `Timer { ${this.#id}: ${state < 0 ? 'released' : states[state]} }`;
   }
@@ -360,6 +519,7 @@ class BaseQueue {
   #cause; // the latest tick or function of advanceAsync: { instant, depth }, how many there one after another have made it due
   #causes = new Map(); // of timers, those that have set them
   #isReferred = true;
+  #isClosed = false;
   #isWatched;
   #clock;
 
@@ -386,6 +546,8 @@ class BaseQueue {
       else queue.#referred.delete(id);
       queue.#stay();
     };
+    make = (queue, label, given) => got(native.timerCreate(queue.#native, label, 0, ...given));
+    isClosed = (queue) => queue.#isClosed;
     letGo = (queue, id) => {
       if (!queue.#held.delete(id)) return;
       queue.#referred.delete(id);
@@ -421,23 +583,17 @@ class BaseQueue {
     native.queueSuspend(this.#native);
   }
 
-  #timer(id, handler, { ref }, delays = false, isOwned = true) {
-    const timer = new Timer(key, this, got(id), handler, ref, isOwned);
-    started(timer, delays);
-    return timer;
-  }
-
   after(delay, handler, options) {
     const nanos = nanoseconds(delay, 'delay');
     checkFunction(handler, 'handler');
     if (options !== undefined) return this.start({ first: delay }, handler, options);
-    return this.#timer(native.timerAfter(this.#native, nanos), handler, { ref: true });
+    return new Timer(key, this, handler, { ref: true }, got(native.timerAfter(this.#native, nanos)), [nanos, 0, 0, 0, 0, 0, 0, 0]);
   }
   every(interval, handler, options) {
     const nanos = repeating(interval);
     checkFunction(handler, 'handler');
     if (options !== undefined) return this.start({ interval }, handler, options);
-    return this.#timer(native.timerEvery(this.#native, nanos), handler, { ref: true });
+    return new Timer(key, this, handler, { ref: true }, got(native.timerEvery(this.#native, nanos)), [nanos, nanos, 0, 0, 0, 0, 0, 0]);
   }
   at(time, handler, options) {
     deadline(time, 'deadline', this.#clock);
@@ -451,12 +607,13 @@ class BaseQueue {
     return this.#make([], handler, options);
   }
   once(delay, handler, options) {
-    this.#make(scheduleIn({ first: delay }, this.#clock), handler, options, TIMER_SELF_RELEASE);
+    this.#make(scheduleIn({ first: delay }, this.#clock), handler, options);
   }
-  #make(given, handler, options, flags = 0) {
+  #make(given, handler, options) {
     checkFunction(handler, 'handler');
     const checked = members(options, 'options', timerOptions);
-    return this.#timer(native.timerCreate(this.#native, checked.label, flags, ...given), handler, checked, given[5] === 1, flags === 0);
+    if (given.length === 0 && this.#isClosed) throw new ChimeError(ERROR_INVALID_HANDLE, 'the queue was closed');
+    return new Timer(key, this, handler, checked, given.length > 0 ? make(this, checked.label, given) : 0, given);
   }
 
   runSoon(run) {
@@ -556,6 +713,7 @@ class BaseQueue {
 
   close() {
     const status = native.queueClose(this.#native);
+    this.#isClosed = true;
     this.#held.clear();
     this.#referred.clear();
     this.#functions.clear();
@@ -570,19 +728,16 @@ class BaseQueue {
     for (const error of native.queueTakeThrown(queue.#native) ?? []) thrown.push(error);
     got(status);
   }
-  /** The same up to its first callback. */
+  /** The same up to its first callback. Gives how many at that instant have made each other due, this one the last of them. */
   static step(queue, duration, thrown, end) {
     queue.#steps = { end, hasCalled: false };
     try {
       advance(queue, duration, thrown);
+      return queue.#steps.hasCalled ? queue.#cause.depth : 0;
     } finally {
       if (queue.#steps.hasCalled) native.queueResume(queue.#native);
       queue.#steps = undefined;
     }
-  }
-  /** How many ticks and functions have made each other due at that instant, the latest one after the others. */
-  static depth(queue, instant) {
-    return queue.#cause?.instant === instant ? queue.#cause.depth + 1 : 0;
   }
   static forgetCauses(queue) {
     queue.#cause = undefined;
@@ -604,7 +759,7 @@ class BaseQueue {
   }
 }
 
-const { advance, step, depth, forgetCauses, jump, nextDeadlineNs, refer, isReferred } = BaseQueue;
+const { advance, step, forgetCauses, jump, nextDeadlineNs, refer, isReferred } = BaseQueue;
 for (const name of Object.getOwnPropertyNames(BaseQueue)) if (typeof BaseQueue[name] === 'function') delete BaseQueue[name];
 for (const type of [BaseQueue, Timer]) {
   // What `using` calls, where the language has it.
@@ -667,10 +822,9 @@ class VirtualQueue extends BaseQueue {
         await turn();
         const now = this.nowNs(), next = nextDeadlineNs(this);
         if (next === FOREVER || (next > now && next > end)) break;
-        if (next <= now && depth(this, now > end ? end : now) >= ROUNDS) {
+        if (step(this, next > now ? next - now : 0n, thrown, end) === ROUNDS) {
           throw new ChimeError(ERROR_LIMIT, `handlers and promises made something due at once ${ROUNDS} times without end, at ${this.now()} ms`);
         }
-        step(this, next > now ? next - now : 0n, thrown, end);
       }
       if (this.nowNs() < end) advance(this, end - this.nowNs(), thrown);
     } finally {

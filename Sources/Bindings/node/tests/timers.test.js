@@ -3,7 +3,7 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { AsyncLocalStorage } = require('node:async_hooks');
-const { Queue, VirtualQueue, State } = require('..');
+const { Queue, VirtualQueue, State, memoryUsed } = require('..');
 const { failsWith } = require('./helping');
 
 test('ticks come at exactly their deadlines, in order, and say what they are', () => {
@@ -37,7 +37,7 @@ test('each call takes a timer from state to state, and says what came of it', ()
   assert.deepEqual(ticks, ['fired 0', 'due 30']);
   const { state, sequence, nextDeadline, busy, hasSchedule } = timer.info();
   assert.deepEqual([state, sequence, nextDeadline, busy, hasSchedule], ['finished', 2, Infinity, false, true]);
-  assert.deepEqual([queue.stats().ticks, queue.stats().timers], [2, 1]);
+  assert.deepEqual([queue.stats().ticks, queue.stats().timers], [2, 0]); // at rest Chime has none
   assert.deepEqual([timer.release(), timer.release()], ['ok', 'ignored']);
   failsWith('INVALID_HANDLE', () => timer.state);
   failsWith('INVALID_HANDLE', () => timer.cancel(), /^the timer was released$/);
@@ -245,6 +245,113 @@ test('advanceAsync counts what makes itself due over the whole call, and not wha
     isOver = true;
     await other.advanceAsync(2.5);
   }
+});
+
+test('a timer at rest costs nothing of Chime, and a limit counts what can still tick', () => {
+  const queue = new VirtualQueue({ timerLimit: 10 });
+  let ticks = 0;
+  const next = () => ++ticks < 200_000 && queue.after(1, next);
+  queue.after(1, next);
+  const before = memoryUsed();
+  queue.advance(200_000);
+  assert.deepEqual([ticks, queue.stats().timers, memoryUsed() - before], [200_000, 0, 0]);
+  const kept = [];
+  const ways = [
+    () => queue.after(0, () => {}), () => queue.create(() => {}), () => queue.every(1, ({ timer }) => timer.cancel()),
+    () => queue.start({ interval: 0.1, limit: 2 }, () => {}), () => queue.start({ interval: 1, limit: 5 }, ({ timer }) => timer.release()),
+  ];
+  for (const way of ways) for (let count = 0; count < 20; count++) kept.push(way()) && queue.advance(1);
+  for (let count = 0; count < 20; count++) kept.push(queue.after(5, () => {})) && kept.at(-1).cancel();
+  assert.equal(queue.stats().timers, 0);
+  for (const timer of kept.slice(0, 10)) timer.restartAfter(1);
+  failsWith('LIMIT', () => queue.after(1, () => {}));
+  failsWith('LIMIT', () => kept[10].restartAfter(1));
+  queue.advance(1);
+  assert.deepEqual([kept[10].restartAfter(1), queue.stats().timers], ['ok', 1]);
+});
+
+test('a timer at rest is what it was: calls, queries, ticks', () => {
+  const queue = new VirtualQueue(), seen = [], generations = new Set();
+  const timer = queue.create((tick) => {
+    seen.push([tick.kind, tick.sequence, queue.now()]);
+    assert.equal(tick.generation, timer.generation);
+  });
+  const full = { interval: 10, leeway: 2, jitter: 1, limit: 2, missed: 'coalesce', resume: 'coalesce' };
+  const steps = [
+    // call, outcome, state, then what ticks in the next 100 ms
+    [() => timer.cancel(), 'ignored', 'idle'], [() => timer.suspend(), 'ignored', 'idle'], [() => timer.resume(), 'ignored', 'idle'],
+    [() => timer.postpone(5), 'ignored', 'idle'], [() => timer.postponeTo(5), 'ignored', 'idle'],
+    [() => timer.setInterval(5), 'ignored', 'idle'], [() => timer.fire(), 'ok', 'idle', [['fired', 1, 0]]],
+    [() => timer.reschedule({ first: 3 }), 'ok', 'idle'], [() => timer.fire(), 'ok', 'idle', [['fired', 2, 100]]],
+    [() => timer.activate(), 'ok', 'running', [['due', 1, 203]]],
+    [() => timer.fire(), 'ok', 'finished', [['fired', 2, 300]]], [() => timer.fire() && timer.restartAfter(4), 'ok', 'running', [['due', 1, 404]]],
+    [() => timer.restart(), 'ok', 'running', [['due', 1, 504]]], [() => timer.restartAt(650), 'ok', 'running', [['due', 1, 650]]],
+    [() => timer.restart() && timer.cancel(), 'ok', 'cancelled'], [() => timer.fire(), 'ignored', 'cancelled'],
+    [() => timer.restart(full) && timer.cancel(), 'ok', 'cancelled'], [() => timer.setInterval(20), 'ok', 'cancelled'],
+    [() => timer.reschedule({ interval: 10, limit: 2 }), 'ok', 'cancelled'],
+    [() => timer.activate(), 'ok', 'running', [['due', 1, 710], ['due', 2, 720]]],
+    [() => timer.fire() && timer.cancel(), 'ok', 'finished'], [() => timer.setInterval(7), 'ok', 'finished'],
+    [() => timer.restart(), 'ok', 'running', [['due', 1, 810], ['due', 2, 817]]],
+  ];
+  for (const [call, outcome, state, ticks = []] of steps) {
+    assert.deepEqual([call(), timer.state], [outcome, state], String(call));
+    generations.add(timer.generation);
+    if (ticks.length > 0) {
+      queue.advance(100);
+      assert.deepEqual(seen.splice(0), ticks, String(call));
+    }
+    if (timer.state !== 'running') assert.deepEqual([timer.nextDeadline, timer.remaining, queue.stats().timers], [Infinity, Infinity, 0]);
+  }
+  const { generation, ...info } = timer.info();
+  assert.deepEqual(info, {
+    state: 'finished', sequence: 2, missed: 0, limit: 2, dueCount: 2, busy: false, hasSchedule: true, nextDeadline: Infinity, interval: 7,
+    leeway: 0, jitter: 0,
+  });
+  assert.deepEqual([...generations], [...generations].sort((one, other) => one - other));
+  assert.match(timer.explain(), /finished/);
+  const wrong = [{ interval: 1, leeway: 2 }, { interval: 1, jitter: 2 }, { at: 1, resume: 'remaining' }];
+  for (const schedule of wrong) {
+    for (const call of [() => timer.reschedule(schedule), () => timer.activate(schedule)]) failsWith('INVALID_ARGUMENT', call);
+  }
+  timer.reschedule({ first: 1, resume: 'remaining' });
+  failsWith('INVALID_ARGUMENT', () => timer.restartAt(5));
+  for (const call of [() => timer.setInterval(0), () => timer.postpone(-1), () => queue.create(() => {}).reschedule()]) failsWith('INVALID_ARGUMENT', call);
+  queue.close();
+  for (const call of [() => timer.state, () => timer.restart(), () => timer.fire(), () => timer.schedule, () => queue.create(() => {})]) {
+    failsWith('INVALID_HANDLE', call, /closed/);
+  }
+  assert.equal(timer.release(), 'ignored');
+});
+
+test('a timer gives the schedule that it has, running and at rest', () => {
+  const queue = new VirtualQueue(), timer = queue.create(() => {});
+  assert.equal(timer.schedule, undefined);
+  const none = { interval: 0, leeway: 0, jitter: 0, limit: 0, missed: 'coalesce', resume: 'coalesce' };
+  const steps = [
+    [() => timer.reschedule({ first: 3 }), { first: 3, ...none }], [() => timer.restart(), { first: 3, ...none }],
+    [() => timer.restartAfter(5), { first: 5, ...none }], [() => timer.restartAt(9), { at: 9, ...none }],
+    [() => timer.postpone(50), { at: 9, ...none }], [() => timer.cancel(), { at: 9, ...none }],
+    [() => timer.restart({ interval: 10, leeway: 8, jitter: 6, limit: 7 }), { ...none, first: 10, interval: 10, leeway: 8, jitter: 6, limit: 7 }],
+    [() => timer.setInterval(5), { ...none, first: 10, interval: 5, leeway: 5 - 1e-6, jitter: 5, limit: 7 }],
+    [() => timer.cancel() && timer.setInterval(4), { ...none, first: 10, interval: 4, leeway: 4 - 1e-6, jitter: 4, limit: 7 }],
+    [() => timer.restart({ at: 5, interval: 1, missed: 'delay' }), { ...none, at: 5, interval: 1, missed: 'delay' }],
+    [() => timer.restart({ first: Infinity, resume: 'remaining' }), { ...none, first: Infinity, resume: 'remaining' }],
+  ];
+  for (const [call, schedule] of steps) assert.deepEqual([call(), timer.schedule], ['ok', schedule], String(call));
+  assert.equal(timer.restart(timer.schedule), 'ok');
+});
+
+test('a handler sees the storage of the call that has started its timer at rest, as with refresh()', () => {
+  const queue = new VirtualQueue(), seen = [], storage = new AsyncLocalStorage();
+  const timer = storage.run('made', () => queue.after(5, () => seen.push(storage.getStore())));
+  const calls = [() => timer.restartAfter(5), () => timer.restart(), () => timer.restartAt(queue.now()), () => timer.activate(), () => timer.fire()];
+  storage.run('moved', calls[0]); // not at rest
+  queue.advance(5);
+  for (const [index, call] of calls.entries()) {
+    storage.run(index, call);
+    queue.advance(5);
+  }
+  assert.deepEqual(seen, ['made', 0, 1, 2, 3, 4]);
 });
 
 test('a suspended queue calls nothing until it is resumed, as often as it was suspended', async () => {
