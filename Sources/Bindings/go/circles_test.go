@@ -235,3 +235,68 @@ func TestAContextEndsWhatWaits(t *testing.T) {
 	}
 	same(t, "shutdown", host.ShutdownContext(context.Background()), nil)
 }
+
+func TestALimitCountsWhatCanStillTick(t *testing.T) {
+	for _, kind := range []Kind{Serial, Concurrent, Host, Precise, Virtual} {
+		queue := must(NewQueue(kind, QueueOptions{TimerLimit: 10}))
+		const all = 100
+		ticks, refused := make(chan int, all), make(chan error, all)
+		var next func(count int) func(*Tick)
+		next = func(count int) func(*Tick) {
+			return func(*Tick) {
+				if count < all {
+					if _, err := queue.After(0, next(count+1)); err != nil {
+						refused <- err
+					}
+				}
+				ticks <- count
+			}
+		}
+		must(queue.After(0, next(1)))
+		for seen, late := 0, time.After(watchdog); seen < all; {
+			switch kind {
+			case Virtual:
+				must(0, queue.Advance(0))
+			case Host:
+				must(queue.Process(0))
+			}
+			select {
+			case <-ticks:
+				seen++
+			case err := <-refused:
+				t.Fatal(kind, seen, err)
+			case <-late:
+				t.Fatal(kind, seen)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		same(t, "close", queue.Close(), nil)
+	}
+}
+
+func TestALimitThatRunningTimersHaveReachedCostsNoCollection(t *testing.T) {
+	queue := must(NewQueue(Virtual, QueueOptions{TimerLimit: 3}))
+	defer queue.Close()
+	held := []*Timer{}
+	for count := 0; count < 3; count++ {
+		held = append(held, must(queue.After(time.Hour, func(*Tick) {})))
+	}
+	refuse := func(most uint32) {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for count := 0; count < 100; count++ {
+			if _, err := queue.After(0, func(*Tick) {}); !errors.Is(err, Limit) {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if forced := after.NumForcedGC - before.NumForcedGC; forced > most {
+			t.Fatal(forced, "collections")
+		}
+	}
+	refuse(0)
+	must(held[0].Cancel()) // at rest, and held
+	refuse(30)
+	runtime.KeepAlive(held)
+}

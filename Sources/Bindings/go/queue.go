@@ -7,6 +7,7 @@ package chime
 import "C"
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"runtime/cgo"
@@ -103,9 +104,15 @@ func (q *Queue) timer(function func(*Tick), gone []func(), options TimerOptions,
 	}
 	told := options.Cancelled || options.Target != 0 // a target that goes cancels its timers
 	made := &timer{rest: &rest{call: function, last: told, quiet: told && !options.Cancelled}}
-	err := q.passCallback(&callback{gone: gone, rest: made.rest}, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
-		return call(id, context, &made.id)
-	})
+	create := func() error {
+		return q.passCallback(&callback{gone: gone, rest: made.rest}, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
+			return call(id, context, &made.id)
+		})
+	}
+	err := create()
+	for errors.Is(err, Limit) && q.makesRoom() {
+		err = create()
+	}
 	if err != nil {
 		return nil, err
 	}

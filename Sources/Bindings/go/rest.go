@@ -4,6 +4,7 @@ package chime
 import "C"
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
@@ -173,4 +174,46 @@ func (t *Timer) rest() *rest {
 		}
 	}
 	return t.inner.rest
+}
+
+// A queue's limit is there to count what can still tick. But only a collection finds the timers at rest that nobody holds.
+var collecting struct {
+	lock sync.Mutex
+	late time.Time // until then none is asked for, since the last one has found nothing
+}
+
+// makesRoom is called at a queue's limit: whether a collection has found such timers of the queue. A program whose limit refuses
+// what is too much, because that many run, must not pay for a collection each time.
+func (q *Queue) makesRoom() bool {
+	before, err := q.Stats()
+	if err != nil || before.Timers == before.Running {
+		return false
+	}
+	collecting.lock.Lock()
+	defer collecting.lock.Unlock()
+	if time.Now().Before(collecting.late) {
+		return false
+	}
+	for round := 0; round < 3; round++ {
+		collectNow()
+		if now, err := q.Stats(); err != nil || now.Timers < before.Timers {
+			return err == nil
+		}
+	}
+	collecting.late = time.Now().Add(100 * time.Millisecond)
+	return false
+}
+
+// collectNow returns when the finalizers of what was garbage before have run, or might wait for the caller.
+func collectNow() {
+	ran := make(chan struct{})
+	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { close(ran) })
+	runtime.GC()
+	late := time.NewTimer(10 * time.Millisecond)
+	defer late.Stop()
+	select {
+	case <-ran:
+		time.Sleep(50 * time.Microsecond) // each release is on a goroutine of its own
+	case <-late.C:
+	}
 }
