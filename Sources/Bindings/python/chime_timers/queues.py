@@ -7,7 +7,8 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, List, NoReturn, Optional, Tuple, TypeVar
+from typing import (TYPE_CHECKING, Any, Callable, List, NoReturn, Optional, Sized, SupportsFloat, SupportsInt, Tuple, TypeVar,
+                    Union)
 
 from . import c
 from .functions import (SLICE, Call, Function, InContext, Life, Owner, alive, calling, checked, collected, deadline_after, no_handler,
@@ -17,9 +18,17 @@ from .timers import Timer, release_unless_it_ticks_once, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
                      number_in, outcome, read, text, text_in_c)
 
-Handler = Callable[[Tick], object]
-"""What a timer calls. What it returns is dropped. An `async def` is a TypeError: nothing would await it
-(chime_timers.aio is for those)."""
+if TYPE_CHECKING:
+    import asyncio
+    import concurrent.futures
+
+# What an expression at the end of a lambda usually is. No type says "anything but a coroutine or a generator"; these are none.
+Dropped = Union[None, SupportsInt, SupportsFloat, Sized, Timer, "Queue", threading.Thread, "asyncio.Future[Any]",
+                "asyncio.Handle", "concurrent.futures.Future[Any]"]
+Handler = Callable[[Tick], Dropped]
+"""What a timer calls. What it returns is dropped; a function that returns an object of a class of yours is a `def` without
+`return`. An `async def` or a generator function is a TypeError, and refused by type checkers: nothing would await it or iterate
+over it (chime_timers.aio is for those)."""
 Result = TypeVar("Result")
 
 
@@ -251,7 +260,7 @@ class Queue:
 
     # Functions
 
-    def run_soon(self, function: Callable[[], object]) -> None:
+    def run_soon(self, function: Callable[[], Dropped]) -> None:
         """Calls the function on the queue as soon as possible."""
         checked(function)
         passed(Function(InContext(function), self._living()), c.queue_async, lambda number: (
