@@ -17,8 +17,9 @@ import java.util.function.Consumer;
 /**
  * The scenario of ../README.md in Java, with JNA.
  *
- * <p>A callback on a thread that Java did not make attaches that thread, every time; so Java gets its timers from a
- * host-driven queue that chime_queue_run drives on one thread of Java's own. Callbacks are static: JNA keeps them only
+ * <p>A callback on a thread that Java did not make attaches that thread, every time, unless a hook of the queue does it
+ * once (Threads.java). Here Java gets its timers from a host-driven queue that chime_queue_run drives on one thread of
+ * Java's own. Callbacks are static: JNA keeps them only
  * as long as Java does. An exception must not be lost in one: it ends the program. A context is a number, under which
  * the Java object is found until the finalizer removes it.
  */
