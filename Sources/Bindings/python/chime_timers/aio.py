@@ -19,12 +19,12 @@ from .values import Duration, Error, QueueKind, Schedule, State, Tick, TickKind,
 class _LoopQueue(Queue):
     """Tells its Timers before it ends, whoever ends it: its descriptor is the loop's until then."""
 
-    timers: "Optional[Timers]" = None
+    of: "Optional[Timers]" = None
 
     def _ending(self) -> None:
         if c.queue_now(self._cell, ctypes.c_int64()) == c.ERROR_FORKED:
             return  # the loop's own descriptor is shared with the parent
-        timers, self.timers = self.timers, None
+        timers, self.of = self.of, None
         if timers is not None:
             timers._ended()
 
@@ -67,7 +67,7 @@ class Timers:
         except BaseException:
             queue.shutdown()
             raise
-        queue.timers = self
+        queue.of = self
         assert queue._life is not None
         queue._life.report = _reporter(self.loop)
 

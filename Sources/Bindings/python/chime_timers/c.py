@@ -56,7 +56,7 @@ CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_WALL = range(3)
 TICK_DUE, TICK_FIRED, TICK_ARMED, TICK_CANCELLED, TICK_FINALIZE, TICK_FUNCTION = range(6)
 QUEUE_SERIAL, QUEUE_CONCURRENT, QUEUE_HOST, QUEUE_PRECISE, QUEUE_VIRTUAL = range(5)
 QUEUE_FLAG_HONOUR_LEEWAY, QUEUE_FLAG_BOUND, QUEUE_FLAG_RECORDS = 0x100, 0x200, 0x400
-QUEUE_RUN_UNTIL_STOPPED, QUEUE_RUN_NO_WAIT = 0x1000, 0x2000
+QUEUE_RUN_UNTIL_STOPPED, QUEUE_RUN_NO_WAIT, QUEUE_RUN_ONCE = 0x1000, 0x2000, 0x4000
 SCHEDULE_DEADLINE = 0x10000
 TIMER_SELF_RELEASE, TIMER_RECORD_ARMED, TIMER_RECORD_CANCELLED, TIMER_RECORD_FINALIZE, TIMER_BACKGROUND = (
     0x100000, 0x200000, 0x400000, 0x800000, 0x1000000)
@@ -236,6 +236,7 @@ timer_state = _declared("timer_state", c_uint64, POINTER(c_uint32))
 timer_next_deadline = _declared("timer_next_deadline", c_uint64, POINTER(c_int64))
 timer_remaining = _declared("timer_remaining", c_uint64, POINTER(c_int64))
 timer_get_info = _declared("timer_get_info", c_uint64, POINTER(TimerInfo))
+timer_get_schedule = _declared("timer_get_schedule", c_uint64, POINTER(Schedule))
 timer_explain = _declared("timer_explain", c_uint64, c_char_p, c_size_t, POINTER(c_size_t))
 timer_add_handler = _declared("timer_add_handler", c_uint64, c_char_p, HANDLER, c_void_p, FUNCTION)
 timer_remove_handler = _declared("timer_remove_handler", c_uint64, c_char_p)
@@ -243,6 +244,7 @@ set_trace = _declared("set_trace", HANDLER, c_void_p)
 set_memory_limit = _declared("set_memory_limit", c_uint64)
 tick_kind_name = _declared("tick_kind_name", c_uint32, result=c_char_p)
 queue_list = _declared("queue_list", POINTER(c_uint64), c_size_t, POINTER(c_size_t))
+queue_list_timers = _declared("queue_list_timers", c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_size_t))
 expiring_create = _declared("expiring_create", c_uint64, c_int64, c_void_p, FUNCTION, POINTER(c_uint64))
 expiring_on_expiry = _declared("expiring_on_expiry", c_uint64, HANDLER, c_void_p, FUNCTION)
 expiring_acquire = _declared("expiring_acquire", c_uint64, POINTER(c_void_p))

@@ -353,11 +353,13 @@ class Queue:
         outcome(status)
         return count.value
 
-    def run(self, *, until_stopped: bool = False) -> Outcome:
-        """Processes and waits in turn, until no timer is running; or until `stop`. On the main thread it may be a tenth of
+    def run(self, *, until_stopped: bool = False, once: bool = False) -> Outcome:
+        """Processes and waits in turn, until no timer is running; or until `stop`. once: until something has been called, all
+        that was due then; IGNORED: there was nothing to wait for. It does not wait for `background` timers. On the main thread it may be a tenth of
         a second until it sees that another thread has ended the last timer. A daemon thread that is in it at the
         interpreter's end is ended by SystemExit."""
-        id, life, flags = self.id, self._life, c.QUEUE_RUN_UNTIL_STOPPED if until_stopped else 0
+        id, life, flags = self.id, self._life, (c.QUEUE_RUN_UNTIL_STOPPED if until_stopped else 0) | (
+            c.QUEUE_RUN_ONCE if once else 0)
         call = Call(halt=lambda: c.queue_stop(id))
         if on_main_thread():  # waits in Python, which looks for signals
             fd, status = self.fd, c.TIMED_OUT
@@ -402,6 +404,16 @@ class Queue:
         return QueueStats(
             stats.timers, stats.running, stats.entries, stats.passes, stats.empty_passes, stats.ticks, stats.missed,
             stats.stale, stats.merged, tuple(stats.lateness))
+
+    def timers(self) -> List[Timer]:
+        """The queue's timers that have not been released, borrowed, those that nobody holds among them."""
+        count = ctypes.c_size_t()
+        outcome(c.queue_list_timers(self._cell, None, 0, count))
+        while True:
+            ids = (ctypes.c_uint64 * (count.value + 8))()
+            outcome(c.queue_list_timers(self._cell, ids, len(ids), count))
+            if count.value <= len(ids):
+                return [Timer.borrow(id) for id in ids[:count.value]]
 
     def dump(self) -> str:
         """A line of text for the queue, and one for each timer."""

@@ -2,7 +2,7 @@
 
 import ctypes
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from . import c
 from .functions import (SLICE, Call, Ending, calling, deadline_after, functions, on_main_thread, slices, step, waits,
@@ -62,8 +62,10 @@ class Timer:
         self._owned = True
 
     @classmethod
-    def borrow(cls, id: int) -> "Timer":
-        """The methods of a timer that somebody else owns: of `tick.timer`, in its handler. Releasing it does nothing."""
+    def borrow(cls, id: "Union[int, Timer]") -> "Timer":
+        """The methods of a timer that somebody else owns, as `tick.timer` is one. Releasing it does nothing."""
+        if isinstance(id, Timer):
+            id = id.id
         timer = cls.__new__(cls)
         timer._cell = ctypes.c_uint64(number_in(id, "id", 2**64))
         return timer
@@ -305,7 +307,14 @@ class Timer:
         return TimerInfo(
             State(info.state), info.generation, info.sequence, info.next_deadline_ns, info.remaining_ns, info.interval_ns,
             info.leeway_ns, info.tick_limit, info.due_count, bool(info.busy), info.missed,
-            info.jitter_ns)
+            info.jitter_ns, bool(info.background), bool(info.has_schedule))
+
+    @property
+    def schedule(self) -> Optional[Schedule]:
+        """The one it was given last, with what `restart_after`, `restart_until_ns` and `set_interval` have changed; None: none yet.
+        Where the timer is in it, and what `postpone` did, is no part of it."""
+        schedule = c.Schedule()
+        return None if Outcome.IGNORED in outcome(c.timer_get_schedule(self._cell, schedule)) else Schedule.out_of_c(schedule)
 
     def explain(self) -> str:
         """Says in one sentence why the timer does not fire."""

@@ -7,9 +7,12 @@ import operator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum, IntFlag
-from typing import Any, Dict, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, Union
 
 from . import c
+
+if TYPE_CHECKING:
+    from .timers import Timer
 
 Duration = Union[float, timedelta]
 """Seconds, as everywhere in Python, or a timedelta. FOREVER is a delay that does not end, and a timeout without limit."""
@@ -264,8 +267,7 @@ def text(function: Any, id: Any) -> str:
 class Tick:
     """One call of a handler. Times are nanoseconds on the queue's clock."""
 
-    timer: int
-    """The timer's id. `Timer.borrow(tick.timer)` has its methods."""
+    timer_id: int
     kind: TickKind
     sequence: int
     """Counts the ticks of this activation from 1."""
@@ -277,6 +279,13 @@ class Tick:
     generation: int
     target: int
     """The address of the target's object; 0 without one."""
+
+    @property
+    def timer(self) -> "Timer":
+        """The timer, borrowed: `tick.timer.cancel()`. Releasing it does nothing; that is for whoever has the one that the queue
+        gave."""
+        from .timers import Timer
+        return Timer.borrow(self.timer_id)
 
 
 @dataclass(frozen=True)
@@ -318,6 +327,18 @@ class Schedule:
         """The first tick comes one interval from now."""
         return Schedule(interval, interval, leeway, limit, missed=missed, resume=resume, jitter=jitter)
 
+    @classmethod
+    def out_of_c(cls, inner: c.Schedule) -> "Schedule":
+        """A duration comes back in seconds, exact to the nanosecond up to 104 days; one of CHIME_FOREVER as FOREVER."""
+        def seconds(count: int) -> float:
+            return FOREVER if count == FOREVER_NS else count / 1e9
+
+        at = bool(inner.flags & c.SCHEDULE_DEADLINE)
+        return cls(
+            0 if at else seconds(inner.first_ns), seconds(inner.interval_ns), seconds(inner.leeway_ns), inner.tick_limit,
+            inner.first_ns if at else None, MissedPolicy(inner.missed_policy), ResumePolicy(inner.resume_policy),
+            seconds(inner.jitter_ns))
+
     def in_c(self) -> c.Schedule:
         return c.Schedule(
             flags=0 if self.deadline_ns is None else c.SCHEDULE_DEADLINE,
@@ -348,6 +369,9 @@ class TimerInfo:
     missed: int
     """Due times of this activation that got no tick of their own."""
     jitter_ns: int
+    background: bool
+    """`Queue.run` does not wait for it."""
+    has_schedule: bool
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class TimersOnALoop(WatchedTest):
                 count = 0
                 async for tick in timers.ticks(Schedule(interval=HOUR)):
                     count += 1
-                    timers.loop.call_soon(chime.Timer.borrow(tick.timer).cancel)  # while the iterator waits
+                    timers.loop.call_soon(tick.timer.cancel)  # while the iterator waits
                 return count
 
         self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), 1)

@@ -23,6 +23,15 @@ from chime_timers import Outcome, Queue, QueueKind, Schedule, State, TickKind, c
 from units import MILLISECOND, WATCHDOG, WatchedTest, seconds
 
 
+def on_a_thread(call):
+    """What it gives on another thread than the main one."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(call()))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
 class Function:
     """A handler that remembers its ticks, and whose end can be seen."""
 
@@ -190,7 +199,7 @@ class VirtualTime(WatchedTest):
     def test_a_handler_reaches_its_own_timer(self):
         def once(tick):
             self.function(tick)
-            self.assertIs(chime.Timer.borrow(tick.timer).cancel(), Outcome.RUNNING)
+            self.assertIs(tick.timer.cancel(), Outcome.RUNNING)
             self.assertEqual(str(Outcome.IGNORED | Outcome.RUNNING) + str(Outcome.OK), "IGNORED|RUNNINGOK")
 
         self.timer = timer = self.queue.every(10, once)
@@ -202,7 +211,7 @@ class VirtualTime(WatchedTest):
         seen = []
 
         def handler(tick):
-            timer = chime.Timer.borrow(tick.timer)
+            timer = tick.timer
             seen.extend([timer.postpone(5), timer.suspend(), timer.cancel(), timer.cancel()])
 
         both = Outcome.IGNORED | Outcome.RUNNING
@@ -216,6 +225,43 @@ class VirtualTime(WatchedTest):
                 self.assertEqual([Outcome.IGNORED in outcome for outcome in seen], [one is both for one in expected])
                 seen.clear()
         self.assertFalse(Outcome.OK)
+
+    def test_a_tick_has_its_timer(self):
+        seen = []
+        timer = self.queue.every(1, lambda tick: seen.append((tick.timer.id, tick.timer_id, tick.timer.cancel())))
+        self.queue.advance(2)
+        self.assertEqual(seen, [(timer.id, timer.id, Outcome.RUNNING)])
+        self.assertIs(chime.Timer.borrow(timer).restart_after(1), Outcome.OK)
+
+    def test_a_timer_gives_its_schedule_and_whether_it_has_one_or_is_in_the_background(self):
+        timer = self.queue.create(print, background=True)
+        self.assertIsNone(timer.schedule)
+        self.assertEqual((timer.info().background, timer.info().has_schedule), (True, False))
+        timer.set_background(False)
+        given = Schedule.every(2.5, leeway=0.5, limit=7, jitter=1)
+        steps = [
+            (lambda: timer.reschedule(given), given), (lambda: timer.restart(), given),
+            (lambda: timer.restart_after(4), Schedule(4, 2.5, 0.5, 7, jitter=1)),
+            (lambda: timer.postpone(60), Schedule(4, 2.5, 0.5, 7, jitter=1)),
+            (lambda: timer.set_interval(1), Schedule(4, 1, 0.5, 7, jitter=1)),
+            (lambda: timer.restart_until_ns(3), Schedule(interval=1, leeway=0.5, limit=7, deadline_ns=3, jitter=1)),
+            (lambda: timer.restart(Schedule(chime.FOREVER, resume=chime.ResumePolicy.REMAINING)),
+             Schedule(chime.FOREVER, resume=chime.ResumePolicy.REMAINING)),
+            (lambda: timer.cancel(), Schedule(chime.FOREVER, resume=chime.ResumePolicy.REMAINING)),
+        ]
+        for call, schedule in steps:
+            self.assertIs(call(), Outcome.OK)
+            self.assertEqual(timer.schedule, schedule)
+            self.assertEqual((timer.info().background, timer.info().has_schedule), (False, True))
+
+    def test_a_queue_lists_its_timers_those_that_nobody_holds_among_them(self):
+        self.assertEqual(self.queue.timers(), [])
+        held = [self.queue.create(print) for _ in range(20)]
+        self.queue.once(1, print)
+        ids = {timer.id for timer in self.queue.timers()}
+        self.assertEqual(len(ids), 21)
+        self.assertTrue({timer.id for timer in held} < ids)
+        self.assertEqual([timer.state for timer in self.queue.timers()].count(State.RUNNING), 1)
 
     def test_statistics_count(self):
         self.timer = timer = self.queue.every(10, self.function)
@@ -409,6 +455,17 @@ class RealTime(WatchedTest):
             self.assertEqual(queue.fileno(), queue.fd)
             self.assertIs(queue.run(), Outcome.OK)  # no stop is left over
             self.assertEqual(queue.next_deadline_ns, chime.FOREVER_NS)
+
+    def test_a_host_driven_queue_runs_until_it_has_called_something(self):
+        for wrap in (lambda call: call(), on_a_thread):
+            with Queue(QueueKind.HOST) as queue:
+                self.assertIs(wrap(lambda: queue.run(once=True)), Outcome.IGNORED)
+                seen = []
+                timers = [queue.after(0.001, seen.append), queue.after(0.3, seen.append), queue.start(Schedule(60), seen.append, background=True)]
+                self.assertEqual([wrap(lambda: queue.run(once=True)) for _ in range(3)], [Outcome.OK, Outcome.OK, Outcome.IGNORED])
+                self.assertEqual([tick.timer_id for tick in seen], [timer.id for timer in timers[:2]])
+                queue.stop()
+                self.assertIs(wrap(lambda: queue.run(until_stopped=True, once=True)), Outcome.STOPPED)
 
     def test_times_are_pythons(self):
         import time

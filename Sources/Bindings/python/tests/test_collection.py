@@ -110,7 +110,7 @@ class Collected(WatchedTest):
             def tick(tick):
                 ticks.append(tick.sequence)
                 if len(ticks) < 3:  # it starts itself again: it is there as long as it runs
-                    chime.Timer.borrow(tick.timer).restart_after(0.001)
+                    tick.timer.restart_after(0.001)
                 else:
                     over.set()
 
@@ -301,7 +301,7 @@ class Cycles(WatchedTest):
             def expire(self, tick):
                 super().expire(tick)
                 if self.count < 5:
-                    chime.Timer.borrow(tick.timer).restart_after(1)
+                    tick.timer.restart_after(1)
 
         with Queue(QueueKind.VIRTUAL) as queue:
             gone = weakref.ref(Again(lambda expire: queue.after(1, expire)))

@@ -195,7 +195,7 @@ class Signals(WatchedTest):
         try:
             def handler(tick):
                 if seen:
-                    chime.Timer.borrow(tick.timer).cancel()
+                    tick.timer.cancel()
 
             with Queue(QueueKind.HOST) as queue, queue.every(MILLISECOND, handler) as timer:
                 with signalled(lambda: None, signal.SIGUSR1, after=0.05):
@@ -449,7 +449,7 @@ class Results(WatchedTest):
         def handler(tick):
             begun.set()
             gate.wait()
-            chime.Timer.borrow(tick.timer).restart()
+            tick.timer.restart()
 
         with Queue() as queue, queue.every(MILLISECOND, handler) as timer:
             self.assertTrue(begun.wait(WATCHDOG))
