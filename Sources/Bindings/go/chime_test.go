@@ -375,3 +375,63 @@ func TestATimerIsStoppedAndResetAsThoseOfTimeAre(t *testing.T) {
 	same(t, "close again", closer.Close(), nil)
 	expect(t, "reset behind the end", timer.Reset(time.Second), false)
 }
+
+func TestATimerGivesItsSchedule(t *testing.T) {
+	queue := must(NewQueue(Virtual, QueueOptions{}))
+	defer queue.Close()
+	timer := must(queue.Create(TimerOptions{Background: true}, func(*Tick) {}))
+	expect(t, "none", must(timer.Schedule()) == nil, true)
+	info := must(timer.Info())
+	expect(t, "info", info.Background && !info.HasSchedule, true)
+	same(t, "background", timer.SetBackground(false), nil)
+	given := Schedule{First: 25, Interval: 25, Leeway: 5, Limit: 7, Jitter: 10}
+	moved, faster, at := given, given, given
+	moved.First, faster.First, at.First = 40, 40, 3
+	faster.Interval, at.Interval, at.Deadline = 10, 10, true
+	never := Schedule{First: Forever, ResumeRemaining: true, Interval: 1, MissedDelay: true}
+	steps := []struct {
+		call     func() (Status, error)
+		schedule Schedule
+	}{
+		{func() (Status, error) { return timer.Reschedule(given) }, given},
+		{func() (Status, error) { return timer.RestartAfter(40) }, moved},
+		{func() (Status, error) { return timer.Postpone(100) }, moved},
+		{func() (Status, error) { return timer.SetInterval(10) }, faster},
+		{func() (Status, error) { return timer.RestartUntil(3) }, at},
+		{func() (Status, error) { return timer.RestartWith(never) }, never},
+		{timer.Cancel, never},
+	}
+	for number, step := range steps {
+		expect(t, "status", must(step.call()), OK)
+		if now := must(timer.Schedule()); *now != step.schedule {
+			t.Error(number, *now)
+		}
+		info := must(timer.Info())
+		expect(t, "info", !info.Background && info.HasSchedule && info.Jitter == step.schedule.Jitter, true)
+	}
+}
+
+func TestAQueueListsItsTimersAndRunsUntilItHasCalledSomething(t *testing.T) {
+	queue := must(NewQueue(Host, QueueOptions{}))
+	defer queue.Close()
+	expect(t, "run", must(queue.RunOnce()), Ignored)
+	ticks, ids := 0, map[uint64]bool{}
+	count := func(*Tick) { ticks++ }
+	held := []*Timer{must(queue.After(0, count)), must(queue.After(50*time.Millisecond, count))}
+	held = append(held, must(queue.Start(Schedule{First: time.Hour}, TimerOptions{Background: true}, count)))
+	for more := 0; more < 20; more++ {
+		same(t, "once", queue.Once(Forever, count), nil)
+	}
+	for _, timer := range must(queue.Timers()) {
+		ids[timer.ID()] = true
+	}
+	expect(t, "timers", len(ids), 23)
+	for _, timer := range held {
+		expect(t, "held", ids[timer.ID()], true)
+	}
+	for all := 1; all <= 2; all++ {
+		expect(t, "run", must(queue.RunOnce()), OK)
+		expect(t, "ticks", ticks, all)
+	}
+	expect(t, "run", must(queue.RunOnce()), Ignored)
+}

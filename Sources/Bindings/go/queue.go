@@ -309,6 +309,13 @@ func (q *Queue) RunUntilStopped() (Status, error) {
 	return status, err
 }
 
+// RunOnce drives a host-driven queue on this thread, until something has been called: all that was due then. Ignored: nothing was,
+// and no timer runs but background ones.
+func (q *Queue) RunOnce() (Status, error) {
+	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_ONCE) })
+	return status, err
+}
+
 // Suspend holds all functions of the queue back until as many calls of Resume; time goes on. Running: one has not returned.
 func (q *Queue) Suspend() (Status, error) {
 	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_suspend(id) })
@@ -344,6 +351,28 @@ func (q *Queue) Stats() (QueueStats, error) {
 		stats.Lateness[index] = uint64(inC.lateness[index])
 	}
 	return stats, err
+}
+
+// Timers are those of the queue that have not been released, borrowed, those that nobody holds among them.
+func (q *Queue) Timers() ([]*Timer, error) {
+	ids, count := make([]C.chime_timer_t, 8), C.size_t(0)
+	for {
+		_, err := q.call(func(id C.chime_queue_t) C.chime_status {
+			return C.chime_queue_list_timers(id, &ids[0], C.size_t(len(ids)), &count)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if int(count) <= len(ids) {
+			break
+		}
+		ids = make([]C.chime_timer_t, count+8)
+	}
+	timers := make([]*Timer, count)
+	for index := range timers {
+		timers[index] = Borrow(uint64(ids[index]))
+	}
+	return timers, nil
 }
 
 // Dump is a line of text for the queue, and one for each timer.

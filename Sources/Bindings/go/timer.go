@@ -266,7 +266,20 @@ func (t *Timer) Info() (TimerInfo, error) {
 		NextDeadline: time.Duration(inC.next_deadline_ns), Remaining: time.Duration(inC.remaining_ns),
 		Interval: time.Duration(inC.interval_ns), Leeway: time.Duration(inC.leeway_ns), Limit: uint64(inC.tick_limit),
 		DueCount: uint64(inC.due_count), Busy: inC.busy != 0, Missed: uint64(inC.missed),
+		Jitter: time.Duration(inC.jitter_ns), Background: inC.background != 0, HasSchedule: inC.has_schedule != 0,
 	}, err
+}
+
+// Schedule is the one it was given last, with what RestartAfter, RestartUntil and SetInterval have changed; nil: none yet. Where the
+// timer is in it, and what Postpone did, is no part of it.
+func (t *Timer) Schedule() (*Schedule, error) {
+	inC := C.chime_schedule{size: C.sizeof_chime_schedule}
+	status, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_get_schedule(id, &inC) })
+	if err != nil || status&Ignored != 0 {
+		return nil, err
+	}
+	schedule := scheduleOf(&inC)
+	return &schedule, nil
 }
 
 // Explain says in a sentence why the timer does not fire.

@@ -84,6 +84,14 @@ func (s *Schedule) inC() *C.chime_schedule {
 	return made
 }
 
+func scheduleOf(inC *C.chime_schedule) Schedule {
+	return Schedule{
+		First: time.Duration(inC.first_ns), Deadline: inC.flags&C.CHIME_SCHEDULE_DEADLINE != 0, Interval: time.Duration(inC.interval_ns),
+		Leeway: time.Duration(inC.leeway_ns), Limit: uint64(inC.tick_limit), MissedDelay: inC.missed_policy == C.CHIME_MISSED_DELAY,
+		ResumeRemaining: inC.resume_policy == C.CHIME_RESUME_REMAINING, Jitter: time.Duration(inC.jitter_ns),
+	}
+}
+
 // Class is a quality of service: the order in which queues have their turns.
 type Class int32
 
@@ -142,4 +150,7 @@ type TimerInfo struct {
 	DueCount     uint64 // due times counted against the limit
 	Busy         bool   // a function that has started has not returned
 	Missed       uint64 // due times of this activation that got no tick of their own
+	Jitter       time.Duration
+	Background   bool // Run does not wait for it
+	HasSchedule  bool // that Activate keeps
 }

@@ -52,7 +52,7 @@ mod values;
 
 pub use error::{Error, ErrorKind, Outcome};
 pub use queue::{Queue, QueueOptions};
-pub use timer::{Timer, TimerOptions};
+pub use timer::{Borrowed, Timer, TimerOptions};
 pub use values::{
     Class, Clock, MissedPolicy, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, FOREVER,
 };

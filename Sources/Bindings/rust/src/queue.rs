@@ -3,7 +3,7 @@
 use crate::callback::{carrying, finalize, guard, on_function, on_tick, pass, tick_once, ticks};
 use crate::error::{checked, filled, text, Error, Outcome};
 use crate::sys;
-use crate::timer::{Timer, TimerOptions};
+use crate::timer::{Borrowed, Timer, TimerOptions};
 use crate::values::{nanoseconds, Class, Clock, QueueKind, QueueStats, Schedule, Tick};
 use std::ffi::{c_void, CString};
 use std::mem::ManuallyDrop;
@@ -261,6 +261,12 @@ impl Queue {
         checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::QUEUE_RUN_UNTIL_STOPPED) }))
     }
 
+    /// Drives a host-driven queue on this thread, until something has been called: all that was due then. `is_ignored`: nothing
+    /// was, and no timer runs but background ones.
+    pub fn run_once(&self) -> Result<Outcome, Error> {
+        checked(carrying(|| unsafe { sys::chime_queue_run(self.0, sys::QUEUE_RUN_ONCE) }))
+    }
+
     /// Holds all callbacks of the queue back until as many calls of `resume`; time goes on. `is_running`: one has not
     /// returned.
     pub fn suspend(&self) -> Result<Outcome, Error> {
@@ -286,6 +292,18 @@ impl Queue {
     /// What the queue has done since it was made.
     pub fn stats(&self) -> Result<QueueStats, Error> {
         filled(|stats| unsafe { sys::chime_queue_get_stats(self.0, stats) }).map(|stats| QueueStats::of(&stats))
+    }
+
+    /// The queue's timers that have not been released, those that nobody holds among them.
+    pub fn timers(&self) -> Result<Vec<Borrowed>, Error> {
+        let (mut ids, mut count) = (Vec::new(), 0);
+        loop {
+            checked(unsafe { sys::chime_queue_list_timers(self.0, ids.as_mut_ptr(), ids.len(), &mut count) })?;
+            if count <= ids.len() {
+                return Ok(ids[..count].iter().map(|id| Timer::borrow(*id)).collect());
+            }
+            ids.resize(count + 8, 0);
+        }
     }
 
     /// A line of text for the queue, and one for each timer.

@@ -196,6 +196,14 @@ impl Timer {
         filled(|info| unsafe { sys::chime_timer_get_info(self.0, info) }).map(|info| TimerInfo::of(&info))
     }
 
+    /// The schedule that it was given last, with what `restart_after`, `restart_until` and `set_interval` have changed; `None`:
+    /// none yet. Where the timer is in it, and what `postpone` did, is no part of it.
+    pub fn schedule(&self) -> Result<Option<Schedule>, Error> {
+        let mut schedule = sys::Schedule::default();
+        let outcome = checked(unsafe { sys::chime_timer_get_schedule(self.0, &mut schedule) })?;
+        Ok(if outcome.is_ignored() { None } else { Some(Schedule::of(&schedule)) })
+    }
+
     /// Says in a sentence why the timer does not fire.
     pub fn explain(&self) -> Result<String, Error> {
         text(|to, capacity, length| unsafe { sys::chime_timer_explain(self.0, to, capacity, length) })

@@ -200,6 +200,21 @@ impl Schedule {
         Schedule { first: interval, interval, ..Default::default() }
     }
 
+    pub(crate) fn of(schedule: &sys::Schedule) -> Schedule {
+        let at = schedule.flags & sys::SCHEDULE_DEADLINE != 0;
+        let duration = |ns: i64| Duration::from_nanos(u64::try_from(ns).unwrap_or(0));
+        Schedule {
+            first: if at { Duration::ZERO } else { duration(schedule.first_ns) },
+            deadline_ns: if at { Some(schedule.first_ns) } else { None },
+            interval: duration(schedule.interval_ns),
+            leeway: duration(schedule.leeway_ns),
+            jitter: duration(schedule.jitter_ns),
+            limit: schedule.tick_limit,
+            missed: if schedule.missed_policy == sys::MISSED_DELAY { MissedPolicy::Delay } else { MissedPolicy::Coalesce },
+            resume: if schedule.resume_policy == sys::RESUME_REMAINING { ResumePolicy::Remaining } else { ResumePolicy::Coalesce },
+        }
+    }
+
     pub(crate) fn in_c(&self) -> sys::Schedule {
         sys::Schedule {
             flags: if self.deadline_ns.is_some() { sys::SCHEDULE_DEADLINE } else { 0 },
@@ -241,6 +256,12 @@ pub struct TimerInfo {
     pub busy: bool,
     /// Due times of this activation that got no tick of their own.
     pub missed: u64,
+    /// The longest random part of a due time.
+    pub jitter: Duration,
+    /// `Queue::run` does not wait for it.
+    pub background: bool,
+    /// It has a schedule, which `activate` keeps.
+    pub has_schedule: bool,
 }
 
 impl TimerInfo {
@@ -258,6 +279,9 @@ impl TimerInfo {
             due_count: info.due_count,
             busy: info.busy != 0,
             missed: info.missed,
+            jitter: duration(info.jitter_ns),
+            background: info.background != 0,
+            has_schedule: info.has_schedule != 0,
         }
     }
 }

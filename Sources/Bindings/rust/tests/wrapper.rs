@@ -92,6 +92,49 @@ fn an_outcome_says_whether_a_tick_was_taken_back_and_whether_a_closure_runs() ->
 }
 
 #[test]
+fn a_timer_gives_its_schedule_and_whether_it_has_one_or_is_in_the_background() -> Result<(), Error> {
+    let queue = Queue::new(QueueKind::Virtual)?;
+    let timer = queue.create(&TimerOptions { background: true, ..Default::default() }, |_| ())?;
+    assert_eq!(timer.schedule()?, None);
+    assert_eq!((timer.info()?.background, timer.info()?.has_schedule), (true, false));
+    timer.set_background(false)?;
+    let given = Schedule { leeway: ns(5), limit: 7, jitter: ns(10), ..Schedule::every(ns(25)) };
+    let moved = Schedule { first: ns(40), ..given };
+    let never = Schedule { resume: ResumePolicy::Remaining, ..Schedule::once(FOREVER) };
+    type Step<'a> = (Box<dyn Fn() -> Result<Outcome, Error> + 'a>, Schedule);
+    let steps: [Step<'_>; 6] = [
+        (Box::new(|| timer.reschedule(&given)), given),
+        (Box::new(|| timer.restart_after(ns(40))), moved),
+        (Box::new(|| timer.postpone(ns(100))), moved),
+        (Box::new(|| timer.set_interval(ns(10))), Schedule { interval: ns(10), ..moved }),
+        (Box::new(|| timer.restart_until(3)), Schedule { interval: ns(10), first: ns(0), deadline_ns: Some(3), ..moved }),
+        (Box::new(|| timer.restart_with(&never)), never),
+    ];
+    for (number, (call, schedule)) in steps.iter().enumerate() {
+        assert_eq!(call()?, Outcome::OK, "{number}");
+        assert_eq!(timer.schedule()?, Some(*schedule), "{number}");
+        assert_eq!((timer.info()?.background, timer.info()?.has_schedule, timer.info()?.jitter), (false, true, schedule.jitter));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_queue_lists_its_timers_and_runs_until_it_has_called_something() -> Result<(), Error> {
+    let (queue, seen) = (Queue::new(QueueKind::Host)?, Seen::default());
+    assert!(queue.timers()?.is_empty() && queue.run_once()?.is_ignored());
+    let held = [queue.after(ns(0), seen.closure())?, queue.after(Duration::from_millis(50), seen.closure())?];
+    let background = queue.start(&Schedule::once(FOREVER), &TimerOptions { background: true, ..Default::default() }, |_| ())?;
+    queue.once(FOREVER, |_| ())?;
+    let ids: Vec<_> = queue.timers()?.iter().map(|timer| timer.id()).collect();
+    assert!(ids.len() == 4 && held.iter().chain([&background]).all(|timer| ids.contains(&timer.id())));
+    for count in 1..3 {
+        assert_eq!((queue.run_once()?, seen.times().len()), (Outcome::OK, count));
+    }
+    assert!(queue.run_once()?.is_ignored());
+    Ok(())
+}
+
+#[test]
 fn a_tick_has_its_timers_target() -> Result<(), Error> {
     use chime::sys;
     let (queue, seen, mut target) = (Queue::new(QueueKind::Virtual)?, Seen::default(), 0);
