@@ -31,6 +31,9 @@
  * But what handlers use must outlive the queue: in a class, declare the queue after the members that its handlers use, or
  * shut it down in the destructor.
  *
+ * In C++20 a coroutine waits by co_await queue.after(5s), and goes on on the queue. A std::stop_token ends the wait: if
+ * (!co_await queue.after(5s, token)) co_return; it ends queue.run(token), too.
+ *
  * Not here: values that expire, targets and statistics. queue::id() and timer::id() give the ids for chime.h's functions
  * (chime_expiring_create, chime_target_create, chime_queue_get_stats); a target goes into chime_timer_options.
  */
@@ -55,6 +58,17 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+
+#if __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#include <version>
+#if defined(__cpp_lib_coroutine) && defined(__cpp_lib_jthread) && defined(__cpp_exceptions)
+#define CHIME_HPP_COROUTINES
+#include <atomic>
+#include <coroutine>
+#include <optional>
+#include <stop_token>
+#endif
+#endif
 
 #include "chime.h"
 
@@ -112,6 +126,9 @@ inline const std::error_category &category() noexcept {
 class error : public std::system_error {
  public:
   explicit error(chime_status status) : std::system_error(status, category()), text_(text(status)) {}
+  /** With a sentence of its own. */
+  error(chime_status status, const char *detail)
+      : std::system_error(status, category()), text_(std::string(chime_status_name(status)) + ": " + detail) {}
   chime_status status() const noexcept { return code().value(); }
   const char *what() const noexcept override { return text_.what(); }
 
@@ -464,12 +481,92 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
     chime_timer_remaining(id_, &left);
     return std::chrono::nanoseconds(left);
   }
+  /** Its present schedule, as restart takes it. CHIME_IGNORED: none yet. */
+  status get_schedule(chime::schedule &present) const noexcept { return chime_timer_get_schedule(id_, &present); }
   std::string explain() const { return detail::text(chime_timer_explain, id_); }
 
  private:
   friend class queue;
   chime_timer_t id_ = 0;
 };
+
+#if defined(CHIME_HPP_COROUTINES)
+namespace detail {
+/** What a coroutine that waits shares with its timer. It goes with the timer, or behind await_suspend, if that is later. */
+struct wait {
+  struct fire {
+    chime_timer_t timer;
+    void operator()() const noexcept { chime_timer_fire(timer); }
+  };
+  std::coroutine_handle<> waiter;
+  chime_status outcome = CHIME_ERROR_SHUT_DOWN;
+  chime_timer_t timer = 0;
+  std::atomic<int> owners{2};
+  std::optional<std::stop_callback<fire>> on_stop{};
+
+  void resume() {
+    if (std::coroutine_handle<> handle = std::exchange(waiter, nullptr)) handle.resume();
+  }
+  void let_go() noexcept {
+    if (owners.fetch_sub(1) == 1) delete this;
+  }
+  static void tick(const chime_tick *tick, void *context) noexcept {
+    wait *const self = static_cast<wait *>(context);
+    self->outcome = tick->kind == CHIME_TICK_FIRED ? CHIME_STOPPED : CHIME_OK;
+    chime_timer_release(tick->timer);
+    self->resume();
+  }
+  static void end(void *context) noexcept {
+    wait *const self = static_cast<wait *>(context);
+    self->resume(); /* unless the tick has done it: the queue has ended */
+    self->let_go();
+  }
+};
+} // namespace detail
+
+/**
+ * What queue::after gives to co_await. The coroutine goes on on the queue; true: the time is over, false: the token's stop was
+ * first. It throws chime::error if the timer cannot be made, and when the queue ends first: that resumes the coroutine,
+ * too, inside what ends the queue. Destroy a coroutine that waits on its queue, or when the queue has ended.
+ */
+class [[nodiscard]] waiting {
+ public:
+  waiting(chime_queue_t queue, std::int64_t delay_ns, std::stop_token token) noexcept
+      : queue_(queue), delay_ns_(delay_ns), token_(std::move(token)) {}
+  waiting(const waiting &) = delete;
+  waiting &operator=(const waiting &) = delete;
+  ~waiting() {
+    if (wait_ == nullptr) return;
+    wait_->waiter = nullptr;
+    chime_timer_release(wait_->timer);
+  }
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) {
+    detail::wait *const made = wait_ = new detail::wait{waiter};
+    const std::stop_token token = token_; /* once the timer runs, this object may be gone */
+    const chime_status status =
+        chime_timer_after(queue_, delay_ns_, &detail::wait::tick, made, &detail::wait::end, &made->timer);
+    if (CHIME_FAILED(status)) {
+      wait_ = nullptr;
+      delete made;
+      throw error(status);
+    }
+    made->on_stop.emplace(token, detail::wait::fire{made->timer});
+    made->let_go();
+  }
+  bool await_resume() {
+    const chime_status outcome = std::exchange(wait_, nullptr)->outcome;
+    if (CHIME_FAILED(outcome)) throw error(outcome, "the queue has ended");
+    return outcome == CHIME_OK;
+  }
+
+ private:
+  chime_queue_t queue_;
+  std::int64_t delay_ns_;
+  std::stop_token token_;
+  detail::wait *wait_ = nullptr;
+};
+#endif
 
 /** A queue of one's own; empty until one is moved in. */
 class queue {
@@ -602,6 +699,18 @@ class queue {
   }
   template <class D, class F> timer every(D interval, F &&function) const {
     return made([&](timer &made) { return every(interval, std::forward<F>(function), made); });
+  }
+#endif
+
+#if defined(CHIME_HPP_COROUTINES)
+  /** co_await queue.after(5s), queue.after(5s, token). */
+  template <class D> waiting after(D delay, std::stop_token token = {}) const noexcept {
+    return waiting(id_, nanoseconds(delay), std::move(token));
+  }
+  /** Runs the queue until a stop is requested. */
+  status run(std::stop_token token) const {
+    const std::stop_callback on_stop(std::move(token), [id = id_] { chime_queue_stop(id); });
+    return chime_queue_run(id_, CHIME_QUEUE_RUN_UNTIL_STOPPED);
   }
 #endif
 

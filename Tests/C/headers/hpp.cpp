@@ -214,6 +214,8 @@ void calls() {
   EXPECT(timer.resume() == CHIME_OK && timer.resume() == CHIME_IGNORED &&
          timer.next_deadline() == chime::time_point(120ns));
   EXPECT(timer.set_interval(20ns) == CHIME_OK && timer.set_background(true) == CHIME_OK);
+  chime::schedule present;
+  EXPECT(timer.get_schedule(present) == CHIME_OK && present.interval_ns == 20);
   EXPECT(timer.next_deadline() == chime::time_point(120ns));
   EXPECT(queue.suspend() == CHIME_OK && queue.advance(1ns) == CHIME_OK && queue.resume() == CHIME_OK);
   EXPECT(queue.resume() == CHIME_IGNORED);
