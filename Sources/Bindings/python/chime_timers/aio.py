@@ -8,12 +8,13 @@ import asyncio
 import ctypes
 import dataclasses
 import warnings
-from typing import AsyncGenerator, Callable, Optional, Set
+from typing import Any, AsyncGenerator, Callable, Coroutine, Optional, Set, Union
 
 from . import c
-from .queues import Handler, Queue
+from .functions import checked
+from .queues import Dropped, Handler, Queue
 from .timers import Timer
-from .values import Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+from .values import FOREVER, FOREVER_NS, Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
 
 
 class _LoopQueue(Queue):
@@ -41,6 +42,93 @@ def _reporter(loop: asyncio.AbstractEventLoop) -> Callable[[BaseException, objec
     return report
 
 
+class Timeout:
+    """What asyncio.timeout gives, on a timer of Chime's: `async with timers.timeout(5) as timeout:`. The body's task is cancelled
+    when the time is over, and the `async with` raises TimeoutError (asyncio.TimeoutError before Python 3.11). `postpone` at each
+    sign of life costs no task, no exception and no wake-up of the loop.
+
+    As with asyncio's, times are those of the loop, `loop.time()`; None: no timeout.
+    """
+
+    def __init__(self, timers: "Timers", when: Optional[float], delay: Optional[Duration] = None) -> None:
+        self._timers, self._when, self._delay = timers, when, delay
+        self._task: "Optional[asyncio.Task[Any]]" = None
+        self._timer: Optional[Timer] = None
+        self._ended = self._expired = False
+        self._cancelling = 0
+
+    def __repr__(self) -> str:
+        state = ("expired" if self._expired else "finished") if self._ended else "created" if self._timer is None else "active"
+        return f"<Timeout {state} when={self.when()}>"
+
+    def when(self) -> Optional[float]:
+        """When the time is over, on the loop's clock."""
+        if self._timer is not None and not self._ended and not self._expired:
+            deadline = self._timer.next_deadline_ns
+            self._when = None if deadline == FOREVER_NS else deadline / 1e9
+        return self._when
+
+    def expired(self) -> bool:
+        """Whether the time was over before the end of the body."""
+        return self._expired
+
+    def reschedule(self, when: Optional[float]) -> None:
+        """Moves the end to a point on the loop's clock, earlier or later."""
+        timer = self._active()
+        if when is None:
+            timer.restart(Schedule(FOREVER))
+        else:
+            timer.restart_until_ns(nanoseconds(when, "when"))
+        self._when = when
+
+    def postpone(self, delay: Duration) -> None:
+        """Moves the end to now + delay, if that is later: the call for each sign of life."""
+        self._active().postpone(delay)
+
+    def _active(self) -> Timer:
+        if self._timer is None:
+            raise RuntimeError("Timeout has not been entered")
+        if self._ended or self._expired:
+            raise RuntimeError(f"Cannot change state of {'expiring' if self._expired else 'finished'} Timeout")
+        return self._timer
+
+    def _expire(self, tick: Tick) -> None:
+        if self._task is not None and not self._ended:
+            self._expired, self._when = True, tick.scheduled_ns / 1e9
+            self._task.cancel()
+
+    async def __aenter__(self) -> "Timeout":
+        if self._timer is not None:
+            raise RuntimeError("Timeout has already been entered")
+        self._timers._check_open()
+        self._task = asyncio.current_task()
+        if self._task is None:
+            raise RuntimeError("Timeout should be used inside a task")
+        cancelling = getattr(self._task, "cancelling", None)  # of Python 3.11
+        self._cancelling = cancelling() if cancelling else 0
+        if self._delay is not None:
+            self._timer = self._timers.queue.after(self._delay, self._expire)
+        elif self._when is None:
+            self._timer = self._timers.queue.after(FOREVER, self._expire)
+        else:
+            self._timer = self._timers.queue.start(Schedule(deadline_ns=nanoseconds(self._when, "when")), self._expire)
+        return self
+
+    async def __aexit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
+        timer, task, self._task = self._timer, self._task, None
+        assert timer is not None and task is not None
+        try:
+            self.when()
+        except Error:
+            pass  # the queue was closed meanwhile
+        self._ended = True
+        timer.release()
+        if self._expired:
+            uncancel = getattr(task, "uncancel", None)
+            if (uncancel is None or uncancel() <= self._cancelling) and isinstance(error, asyncio.CancelledError):
+                raise asyncio.TimeoutError from error  # TimeoutError itself since Python 3.11
+
+
 class Timers:
     """Timers on the running loop: `async with Timers() as timers: await timers.sleep(0.02)`.
 
@@ -59,6 +147,7 @@ class Timers:
         self.loop = asyncio.get_running_loop()
         self._sleepers: "Set[asyncio.Future[int]]" = set()
         self._iterators: "Set[asyncio.Future[None]]" = set()
+        self._tasks: "Set[asyncio.Task[object]]" = set()
         queue = _LoopQueue(QueueKind.HOST, label=label, bound=bound)
         self.queue = queue
         try:
@@ -93,6 +182,8 @@ class Timers:
     def _end_waits(self) -> None:
         for sleeper in list(self._sleepers):
             sleeper.cancel()
+        for task in list(self._tasks):
+            task.cancel()
         for changed in list(self._iterators):
             _set(changed)
 
@@ -121,6 +212,28 @@ class Timers:
         """Sleeps, as asyncio.sleep does; by how many seconds it was late. Closing cancels the sleeper."""
         duration = delay if nanoseconds(delay, "delay") >= 0 else 0
         return await self._sleep(lambda on_tick: self.queue.after(duration, on_tick))
+
+    def timeout(self, delay: Optional[Duration]) -> Timeout:
+        """As asyncio.timeout: `async with timers.timeout(5) as timeout:`; it has `postpone`, too. None: no timeout yet."""
+        return Timeout(self, None, delay if delay is None or nanoseconds(delay, "delay") >= 0 else 0)
+
+    def timeout_at(self, when: Optional[float]) -> Timeout:
+        """The same, to a point on the loop's clock."""
+        return Timeout(self, when)
+
+    def after(self, delay: Duration, function: "Callable[[Tick], Union[Dropped, Coroutine[Any, Any, object]]]") -> Timer:
+        """Calls function(tick) once, on the loop's thread; of an `async def` a task is made. What the task raises reaches the loop's
+        exception handler. Closing cancels it."""
+        def on_tick(tick: Tick) -> None:
+            result = function(tick)
+            if asyncio.iscoroutine(result):
+                task = self.loop.create_task(result)
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+        checked(function, allows_async=True)
+        self._check_open()
+        return self.queue.after(delay, on_tick)
 
     async def ticks(self, schedule: Schedule) -> AsyncGenerator[Tick, None]:
         """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks

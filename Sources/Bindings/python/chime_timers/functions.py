@@ -381,7 +381,7 @@ def _refuse_coroutine(result: object) -> None:
         raise TypeError("the function returned a coroutine, which nothing awaits: see chime_timers.aio")
 
 
-def checked(function: Callable[..., object], name: str = "function") -> None:
+def checked(function: Callable[..., object], name: str = "function", allows_async: bool = False) -> None:
     """Refuses what is not a function that does its work when it is called."""
     if not callable(function):
         raise TypeError(f"{name} must be callable, not {type(function).__name__}")
@@ -389,7 +389,7 @@ def checked(function: Callable[..., object], name: str = "function") -> None:
     while isinstance(inner, functools.partial):
         inner = inner.func
     for one in (inner, getattr(type(inner), "__call__", None)):
-        if inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one):
+        if inspect.iscoroutinefunction(one) and not allows_async or inspect.isasyncgenfunction(one):
             raise TypeError(f"{name} must not be an async function, because nothing would await it: see chime_timers.aio")
         if inspect.isgeneratorfunction(one):
             raise TypeError(f"{name} must not be a generator function, because nothing would iterate over it")

@@ -117,6 +117,198 @@ class TimersOnALoop(WatchedTest):
         self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), 1)
 
 
+@unittest.skipUnless(hasattr(asyncio, "timeout"), "asyncio.timeout is of Python 3.11")
+class Timeouts(WatchedTest):
+    """Each case with asyncio's own timeout, too: what comes is the same."""
+
+    def both(self, case):
+        async def main():
+            outcomes = []
+            async with Timers() as timers:
+                for module in (asyncio, timers):
+                    try:
+                        outcomes.append(await case(module))
+                    except BaseException as error:
+                        outcomes.append((type(error), str(error), type(error.__cause__)))
+                    self.assertEqual(asyncio.current_task().cancelling(), 0)
+                    self.assertEqual(timers.queue.stats().timers, 0)
+            return outcomes
+
+        theirs, ours = run(main())
+        self.assertEqual(ours, theirs)
+        return ours
+
+    async def ended(self, module, manager, body):
+        """What a body under a timeout ends with, and whether that had expired."""
+        try:
+            async with manager as timeout:
+                await body(timeout)
+        except (Exception, asyncio.CancelledError) as error:
+            return type(error), type(error.__cause__), timeout.expired(), timeout.when() is None
+        return None, None, timeout.expired(), timeout.when() is None
+
+    def test_a_body_ends_as_under_asyncios_timeout(self):
+        sleep, now = asyncio.sleep, lambda: asyncio.get_running_loop().time()
+
+        async def raises(timeout):
+            await sleep(0)
+            raise KeyError
+
+        async def catches(timeout):
+            try:
+                await sleep(30)
+            except asyncio.CancelledError:
+                raise KeyError from None
+
+        async def moves_later(timeout):
+            timeout.reschedule(now() + 30)
+            await sleep(0.03)
+
+        async def moves_earlier(timeout):
+            timeout.reschedule(now() - 1)
+            await sleep(30)
+
+        async def takes_away(timeout):
+            timeout.reschedule(None)
+            await sleep(0.03)
+
+        async def cancels_itself(timeout):
+            asyncio.current_task().cancel()
+            try:
+                await sleep(30)
+            finally:
+                asyncio.current_task().uncancel()
+
+        cases = [
+            (0.01, lambda timeout: sleep(30), (TimeoutError, asyncio.CancelledError, True, False)),
+            (0, lambda timeout: sleep(30), (TimeoutError, asyncio.CancelledError, True, False)),
+            (-5, lambda timeout: sleep(30), (TimeoutError, asyncio.CancelledError, True, False)),
+            (30, lambda timeout: sleep(0.01), (None, None, False, False)),
+            (None, lambda timeout: sleep(0.01), (None, None, False, True)),
+            (30, raises, (KeyError, type(None), False, False)), (0.01, catches, (KeyError, type(None), True, False)),
+            (0.01, moves_later, (None, None, False, False)), (30, moves_earlier, (TimeoutError, asyncio.CancelledError, True, False)),
+            (0.01, takes_away, (None, None, False, True)), (None, moves_earlier, (TimeoutError, asyncio.CancelledError, True, False)),
+            (30, cancels_itself, (asyncio.CancelledError, type(None), False, False)),
+        ]
+        for delay, body, expected in cases:
+            with self.subTest(delay=delay, body=body):
+                self.assertEqual(self.both(lambda module: self.ended(module, module.timeout(delay), body)), expected)
+        self.assertEqual(self.both(lambda module: self.ended(module, module.timeout_at(now() + 0.01), lambda timeout: sleep(30)))[0], TimeoutError)
+
+    def test_timeouts_nest(self):
+        async def case(module, inner, outer):
+            seen = []
+            try:
+                async with module.timeout(outer) as outside:
+                    try:
+                        async with module.timeout(inner) as inside:
+                            await asyncio.sleep(30)
+                    except TimeoutError:
+                        seen.append("inner")
+                    await asyncio.sleep(0.2 if inner < outer else 0)
+            except TimeoutError:
+                seen.append("outer")
+            return seen, inside.expired(), outside.expired()
+
+        for inner, outer in ((0.01, 30), (30, 0.01), (0.01, 0.1)):
+            self.both(lambda module: case(module, inner, outer))
+
+    def test_its_states_are_asyncios(self):
+        async def case(module):
+            said = []
+
+            def says(call):
+                try:
+                    said.append(call())
+                except RuntimeError as error:
+                    said.append(str(error))
+
+            timeout = module.timeout(30)
+            says(lambda: timeout.reschedule(None))
+            async with timeout:
+                try:
+                    await timeout.__aenter__()
+                except RuntimeError as error:
+                    said.append(str(error))
+            says(lambda: timeout.reschedule(None))
+            try:
+                async with module.timeout(0) as timeout:
+                    try:
+                        await asyncio.sleep(30)
+                    finally:
+                        says(lambda: timeout.reschedule(None))
+            except TimeoutError:
+                says(timeout.expired)
+            return said
+
+        self.assertEqual(len(self.both(case)), 5)
+
+    def test_signs_of_life_postpone_it_and_make_nothing(self):
+        async def main():
+            async with Timers() as timers:
+                async with timers.timeout(0.2) as timeout:
+                    for _ in range(50):
+                        await asyncio.sleep(0.008)
+                        timeout.postpone(0.2)
+                    self.assertEqual(timers.queue.stats().timers, 1)
+                    self.assertAlmostEqual(timeout.when() - timers.loop.time(), 0.2, delta=0.1)
+                self.assertFalse(timeout.expired())
+                with self.assertRaises(TimeoutError):
+                    async with timers.timeout(0.01) as timeout:
+                        timeout.postpone(0.001)  # earlier: nothing changes
+                        await asyncio.sleep(30)
+            with self.assertRaisesRegex(RuntimeError, "closed"):
+                await timers.timeout(1).__aenter__()
+
+        run(main())
+
+
+class After(WatchedTest):
+    def test_after_calls_functions_and_makes_tasks_of_coroutines(self):
+        async def main():
+            seen, reported = [], []
+            loop = asyncio.get_running_loop()
+            loop.set_exception_handler(lambda loop, context: reported.append(context["exception"]))
+
+            async def later(tick):
+                seen.append(tick.sequence)
+                await asyncio.sleep(0)
+                seen.append("later")
+
+            async def fails(tick):
+                raise KeyError
+
+            async def stays(tick):
+                seen.append("stays")
+                try:
+                    await asyncio.sleep(30)
+                except asyncio.CancelledError:
+                    seen.append("cancelled")
+                    raise
+
+            async with Timers() as timers:
+                timers.after(0, lambda tick: seen.append("plain"))
+                timer = timers.after(0.001, later)
+                while "later" not in seen:
+                    await timers.sleep(0.001)
+                timers.after(0, fails)
+                timers.after(0, stays)
+                timer.restart_after(0.001)
+                while seen.count("later") < 2 or "stays" not in seen:
+                    await timers.sleep(0.001)
+                gc.collect()
+                with self.assertRaises(TypeError):
+                    timers.after(0, print.__name__)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            gc.collect()
+            self.assertEqual([type(error) for error in reported], [KeyError])
+            return seen
+
+        seen = run(main())
+        self.assertEqual((seen[0], seen[-1], seen.count("later")), ("plain", "cancelled", 2))
+
+
 class Closing(WatchedTest):
     def test_a_sleeper_is_cancelled_when_its_timers_close(self):
         async def main():
@@ -350,6 +542,35 @@ class Raising(WatchedTest):
 
             with self.assertRaisesRegex(error, "from a handler"):
                 asyncio.run(main())
+
+
+class Guests(WatchedTest):
+    """The loop of the README, where these are installed."""
+
+    def ticks_in(self, name):
+        try:
+            module = __import__(name)
+        except ImportError:
+            self.skipTest(f"no {name}")
+        wait_readable = getattr(module, "wait_readable", None) or module.lowlevel.wait_readable
+
+        async def main():
+            with chime.Queue(chime.QueueKind.HOST) as queue:
+                seen = []
+                queue.once(0.02, lambda tick: seen.append("second"))
+                queue.once(0.001, lambda tick: seen.append("first"))
+                while len(seen) < 2:
+                    await wait_readable(queue.fd)
+                    queue.process()
+                return seen
+
+        self.assertEqual(module.run(main), ["first", "second"])
+
+    def test_trio(self):
+        self.ticks_in("trio")
+
+    def test_anyio(self):
+        self.ticks_in("anyio")
 
 
 if __name__ == "__main__":

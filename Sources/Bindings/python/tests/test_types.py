@@ -63,6 +63,7 @@ def program(queue: Queue, session: Session, seen: List[int], found: Dict[str, Li
     queue.run_soon(nothing)
     queue.run_soon(lambda: seen.append(1))
     number: int = queue.sync(lambda: 3)
+    queue.after(1, lambda tick: tick.timer.restart_after(1))
     queue.after(1, coroutine)  # refused
     queue.after(1, session.expire_later)  # refused
     queue.after(1, generator)  # refused
@@ -77,6 +78,16 @@ def program(queue: Queue, session: Session, seen: List[int], found: Dict[str, Li
     queue.run_soon(yields_nothing)  # refused
     queue.after("1", handler)  # refused
     queue.after(1, nothing)  # refused
+
+
+async def on_a_loop(timers: Timers) -> None:
+    timers.after(1, coroutine)
+    timers.after(1, handler)
+    timers.after(1, generator)  # refused
+    async with timers.timeout(5) as timeout:
+        timeout.postpone(5)
+        timeout.reschedule(None)
+    late: float = await timers.sleep(1)
 """
 
 
