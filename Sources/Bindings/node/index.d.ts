@@ -73,11 +73,24 @@ export class Tick {
 /** Not a generator function, whose body would never run: that is refused, unless `bind` or another function hides it. */
 export type Handler = (tick: Tick) => unknown;
 
-export interface Schedule {
+/** Either the delay of the first tick or its deadline. */
+export type Schedule = ScheduleByDelay | ScheduleByDeadline;
+
+export interface ScheduleByDelay extends Repetition {
   /** The delay of the first tick; left out: the interval, or 0. */
-  first?: Duration;
-  /** In place of `first`: the deadline of the first tick. Not with 'remaining'. */
-  at?: Deadline;
+  first?: Duration | undefined;
+  at?: undefined;
+  resume?: ResumePolicy | undefined;
+}
+
+export interface ScheduleByDeadline extends Repetition {
+  /** The deadline of the first tick. */
+  at: Deadline;
+  first?: undefined;
+  resume?: 'coalesce' | undefined;
+}
+
+export interface Repetition {
   /** From the first tick on; 0, the default: there is only that one. */
   interval?: Duration;
   /** How late a tick may be in order to share a wake-up; below the interval. */
@@ -87,7 +100,6 @@ export interface Schedule {
   /** The timer finishes after so many due times, missed ones included; 0: never. */
   limit?: number;
   missed?: MissedPolicy;
-  resume?: ResumePolicy;
 }
 
 export interface TimerOptions {
@@ -262,9 +274,9 @@ export class VirtualQueue implements AnyQueue {
   /**
    * The same, tick by tick, as Node's loop does it: after each, everything that promises have to do comes before the next one,
    * even at the same deadline. A thousand that make each other due at one instant are CHIME_ERROR_LIMIT, as in `advance`. A clock that was moved past the end
-   * meanwhile stays there. Fake timers do no harm if they were enabled after this package was loaded.
+   * meanwhile stays there. Where a signal aborts, time stands, and it rejects with the signal's reason. Fake timers do no harm if they were enabled after this package was loaded.
    */
-  advanceAsync(duration: Duration): Promise<void>;
+  advanceAsync(duration: Duration, options?: { signal?: Signal }): Promise<void>;
   /** Moves the clock alone, as a slow handler or a sleeping machine would. */
   jump(duration: Duration): void;
 }

@@ -813,13 +813,16 @@ class VirtualQueue extends BaseQueue {
   jump(duration) {
     jump(this, nanoseconds(duration, 'duration'));
   }
-  async advanceAsync(duration) {
+  async advanceAsync(duration, options) {
+    const { signal } = members(options, 'options', { signal: waitOptions.signal });
     const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
     const thrown = [];
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     try {
       while (true) {
+        throwIfAborted(signal);
         await turn();
+        throwIfAborted(signal);
         const now = this.nowNs(), next = nextDeadlineNs(this);
         if (next === FOREVER || (next > now && next > end)) break;
         if (step(this, next > now ? next - now : 0n, thrown, end) === ROUNDS) {

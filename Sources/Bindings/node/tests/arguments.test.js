@@ -2,14 +2,16 @@
 // What is wrong with an argument is said, in JavaScript's words, and changes nothing; index.d.ts has what there is.
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { execFileSync } = require('node:child_process');
-const { readFileSync } = require('node:fs');
-const { join } = require('node:path');
+const { execFileSync, spawnSync } = require('node:child_process');
+const { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { delimiter, join } = require('node:path');
 const chime = require('..');
 const { failsWith } = require('./helping');
 const { Queue, VirtualQueue, Timer } = chime;
 
 const noop = () => {};
+const compiler = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'tsc')).find(existsSync);
 
 test('each member of options is checked, and none is overlooked', () => {
   const queue = new VirtualQueue();
@@ -55,7 +57,8 @@ test('what stands for a schedule by mistake is refused with what to write instea
 test('one treatment of signals: anything that index.d.ts calls one', async () => {
   const queue = new VirtualQueue();
   const signalOf = (more) => ({ aborted: true, addEventListener: noop, removeEventListener: noop, ...more });
-  const waits = [(signal) => queue.sleep(1, { signal }), (signal) => queue.ticks(1, { signal }).next()];
+  const waits = [(signal) => queue.sleep(1, { signal }), (signal) => queue.ticks(1, { signal }).next(),
+    (signal) => queue.advanceAsync(0, { signal })];
   for (const wait of waits) {
     await assert.rejects(wait(signalOf()), { name: 'AbortError', code: 20 });
     await assert.rejects(wait(signalOf({ reason: 'mine' })), (error) => error === 'mine');
@@ -153,6 +156,38 @@ test('index.d.ts declares what is exported, and each class has the members that 
     const own = Object.getOwnPropertyNames(type.prototype).filter((name) => name !== 'constructor');
     assert.deepEqual(own.filter((name) => !members.has(name)), [], type.name);
   }
+});
+
+test('types: either first or at, and no other mistake that TypeScript can see', { skip: !compiler && 'no tsc' }, () => {
+  const program = `
+import { Queue, VirtualQueue, Schedule, Timer, Tick } from '${join(__dirname, '..')}';
+const queue = new Queue({ clock: 'wall' }), virtual = new VirtualQueue(), handler = (tick: Tick) => tick.timer.cancel();
+const timer: Timer = queue.start({ first: 1, interval: 2n, missed: 'delay', resume: 'remaining' }, handler);
+queue.start({ at: new Date(), interval: 1, resume: 'coalesce' }, handler);
+queue.start({ interval: 1 }, handler);
+queue.start({}, async () => {});
+const again: Schedule | undefined = timer.schedule;
+timer.restart(again);
+const nothing: Schedule = { first: undefined, at: 5 };
+queue.sleep(1, { signal: new AbortController().signal }).then((tick) => tick.missed);
+virtual.advanceAsync(1, { signal: new AbortController().signal });
+queue.start({ first: 1, at: 1 }, handler); // refused
+queue.start({ at: 1, resume: 'remaining' }, handler); // refused
+queue.start({ first: '1' }, handler); // refused
+queue.start(300, handler); // refused
+queue.after(1); // refused
+queue.advance(1); // refused
+timer.restart({ interval: 1, missed: 'skip' }); // refused
+new Timer(); // refused
+`.trim();
+  const directory = mkdtempSync(join(tmpdir(), 'chime-'));
+  const file = join(directory, 'program.ts');
+  writeFileSync(file, program);
+  const { stdout } = spawnSync(compiler, ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom', '--module', 'commonjs', file],
+    { encoding: 'utf8' });
+  rmSync(directory, { recursive: true });
+  const lines = program.split('\n'), refused = new Set([...stdout.matchAll(/program\.ts\((\d+),/g)].map(([, line]) => Number(line)));
+  assert.deepEqual(lines.filter((line, index) => line.endsWith('// refused') !== refused.has(index + 1)), [], stdout);
 });
 
 test('the addon is hardened', { skip: process.platform !== 'linux' }, () => {

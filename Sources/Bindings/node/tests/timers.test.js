@@ -354,6 +354,16 @@ test('a handler sees the storage of the call that has started its timer at rest,
   assert.deepEqual(seen, ['made', 0, 1, 2, 3, 4]);
 });
 
+test('advanceAsync stands where its signal aborts', async () => {
+  const queue = new VirtualQueue(), controller = new AbortController();
+  let ticks = 0;
+  queue.every(1, () => ++ticks === 3 && controller.abort('mine'));
+  await assert.rejects(queue.advanceAsync(10, { signal: controller.signal }), (error) => error === 'mine');
+  assert.deepEqual([ticks, queue.now()], [3, 3]);
+  await queue.advanceAsync(2);
+  assert.deepEqual([ticks, queue.now()], [5, 5]);
+});
+
 test('a suspended queue calls nothing until it is resumed, as often as it was suspended', async () => {
   const queue = new VirtualQueue(), seen = [];
   queue.every(10, ({ missed }) => seen.push(missed));
