@@ -17,7 +17,7 @@ import Dispatch
 /// the queue is shut down on another thread: call `shutdown` on the actor where it matters.
 public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, but for `time`, which is set in `init` only.
-  private let context: SerialContext
+  let context: SerialContext
   private var time: VirtualTime!
 
   /// A serial queue of its own.

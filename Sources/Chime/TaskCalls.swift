@@ -14,7 +14,7 @@ package final class TaskCalls: Sendable {
     /// The newest tick that no call has taken.
     var due = DueTick()
     /// Lives as long as the handler.
-    weak var starter: Starter?
+    weak var starter: TaskOrigin<Occasion>?
     /// Whether there is a task that will look for it.
     var hasTask = false
     /// The generation in which the running call has asked for another tick.
@@ -119,23 +119,31 @@ package final class TaskCalls: Sendable {
 
   /// After a resume: lets go of that tick. Gives what the resume has done.
   func resume(_ outcome: ChimeTimer.Outcome, _ generation: UInt64, isDue: Bool) -> ChimeTimer.Outcome {
-    let (hadHeld, starter): (Bool, Starter?) = state.withLock { state in
+    let (hadHeld, starter): (Bool, TaskOrigin<Occasion>?) = state.withLock { state in
       let hadHeld = state.due.resume(generation, isDue: isDue)
       guard state.due.waiting != nil, !state.hasTask, let starter = state.starter else { return (hadHeld, nil) }
       state.hasTask = true
       return (hadHeld, starter)
     }
-    starter?.start()
+    starter?.start(.resume)
     return hadHeld && outcome == .ignored ? .done : outcome
   }
 
-  /// Starts tasks that look for ticks. Held by the handler, and not by what others have of the timer.
-  final class Starter: Sendable {
-    let start: @Sendable () -> Void
-    init(_ calls: TaskCalls, _ start: @escaping @Sendable () -> Void) {
-      self.start = start
-      calls.state.withLock { $0.starter = self }
-    }
+  /// What a task is begun for.
+  enum Occasion {
+    /// A tick, whose handler begins it.
+    case tick
+    /// A tick that was held back.
+    case resume
+  }
+
+  /// Makes what starts tasks that look for ticks. Held by the handler, and not by what others have of the timer.
+  ///
+  /// - Parameter begin: begins one.
+  func makeStarter(_ begin: @escaping @Sendable (Occasion) -> Void) -> TaskOrigin<Occasion> {
+    let starter = TaskOrigin(begin)
+    state.withLock { $0.starter = starter }
+    return starter
   }
 
   /// After a call by which another tick comes, in that generation.

@@ -8,7 +8,8 @@ extension AnyTimerQueue {
   /// Calls never overlap: for ticks that come while one runs there is one more call, of the newest of them, whose `missed`
   /// counts the others. A call begins only if its tick is current then: never once the timer was cancelled, suspended,
   /// restarted or rescheduled, or has ended. One that has begun ends by itself: stopping the timer does not cancel it, and
-  /// answers `running` until it has returned.
+  /// answers `running` until it has returned. The calls have the task-local values and the
+  /// priority of whoever calls this, as a `Task` has.
   ///
   /// - Parameters:
   ///   - schedule: when. `MissedPolicy.delay` counts from the beginning of a call.
@@ -23,11 +24,11 @@ extension AnyTimerQueue {
     handler: @escaping @isolated(any) @Sendable (ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
     let calls = TaskCalls(on: self)
-    let starter = TaskCalls.Starter(calls) {
+    let starter = calls.makeStarter { _ in
       Task { await calls.run(on: handler.isolation) { tick in await handler(tick) } }
     }
     return try ChimeTimer.start(on: self, schedule, label: label, calls: calls) { tick in
-      if calls.put(tick) { starter.start() }
+      if calls.put(tick) { starter.start(.tick) }
     }
   }
 
@@ -47,7 +48,7 @@ extension AnyTimerQueue {
   ) throws(ChimeError) -> ChimeTimer {
     let target = try WeakTarget(target)
     let calls = TaskCalls(on: self) { target.object == nil }
-    let starter = TaskCalls.Starter(calls) {
+    let starter = calls.makeStarter { _ in
       Task {
         await calls.run(on: handler.isolation) { tick in
           if let object = target.object { await handler(object, tick) }
@@ -55,7 +56,7 @@ extension AnyTimerQueue {
       }
     }
     return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { _, tick in
-      if calls.put(tick) { starter.start() }
+      if calls.put(tick) { starter.start(.tick) }
     }
   }
 
@@ -77,22 +78,21 @@ extension AnyTimerQueue {
   ) throws(ChimeError) -> ChimeTimer {
     let target = try WeakTarget(actor)
     let calls = TaskCalls(on: self) { target.object == nil }
-    let isHome = isExecutor(of: actor)
-    let starter = TaskCalls.Starter(calls) {
+    let home = isExecutor(of: actor) ? (self as? SerialTimerQueue)?.context : nil
+    let starter = calls.makeStarter { occasion in
+      if occasion == .tick, home?.isCurrent == true, let actor = target.object, #available(macOS 26, iOS 26, *) {
+        _ = actor.assumeIsolated { actor in
+          Task.immediate { await calls.run(on: actor) { tick in await handler(actor, tick) } }
+        }
+        return
+      }
       Task {
         guard let actor = target.object else { return calls.giveUp() }
         await calls.run(on: actor) { tick in await handler(actor, tick) }
       }
     }
-    return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { actor, tick in
-      guard calls.put(tick) else { return }
-      if isHome, #available(macOS 26, iOS 26, *) {
-        _ = actor.assumeIsolated { actor in
-          Task.immediate { await calls.run(on: actor) { tick in await handler(actor, tick) } }
-        }
-      } else {
-        starter.start()
-      }
+    return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { _, tick in
+      if calls.put(tick) { starter.start(.tick) }
     }
   }
 

@@ -421,7 +421,8 @@ public final class TriggeredAction: Sendable {
     }
   }
 
-  /// An asynchronous action, in a task, on its own actor if it has one.
+  /// An asynchronous action, in a task, on its own actor if it has one. Its calls have the task-local values and the priority
+  /// of whoever makes it.
   ///
   /// - Parameters:
   ///   - timing: when it acts.
@@ -432,8 +433,11 @@ public final class TriggeredAction: Sendable {
     _ timing: Timing, on queue: AnyTimerQueue, task action: @escaping @isolated(any) @Sendable () async -> Void
   ) throws(ChimeError) {
     let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
+    let origin = TaskOrigin<TimerReference> { timer in
+      Task { await shared.call(timer, on: action.isolation) { await action() } }
+    }
     window = try WindowTimer(timing, on: queue, shared) { timer in
-      if shared.takesTask() { Task { await shared.call(timer, on: action.isolation) { await action() } } }
+      if shared.takesTask() { origin.start(timer) }
     }
   }
 
@@ -451,12 +455,14 @@ public final class TriggeredAction: Sendable {
     action: @escaping @Sendable (isolated Isolation) async -> Void
   ) throws(ChimeError) {
     let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
-    window = try WindowTimer(timing, on: queue, shared) { [weak actor] timer in
-      guard shared.takesTask() else { return }
+    let origin = TaskOrigin<TimerReference> { [weak actor] timer in
       Task { [weak actor] in
         guard let actor else { return shared.giveUp() }
         await shared.call(timer, on: actor) { await action(actor) }
       }
+    }
+    window = try WindowTimer(timing, on: queue, shared) { timer in
+      if shared.takesTask() { origin.start(timer) }
     }
   }
 
