@@ -109,14 +109,15 @@ public class AnyTimerQueue: @unchecked Sendable {
     }
   }
 
+  /// When the queue next has something to do, on its clock; `nil` for never, and for a queue that has threads or a loop of its
+  /// own. Exact on the thread that drives the queue; elsewhere it may be too early (now, for example), never too late.
+  public var nextDeadline: TimerInstant? {
+    guard let deadline = try? QueueCore.nextDeadline(id), deadline != .max else { return nil }
+    return TimerInstant(timeline, nanoseconds: deadline)
+  }
+
   /// The queue's time as a Swift `Clock`. It holds the queue.
   public var clock: TimerQueueClock { TimerQueueClock(queue: self) }
-
-  /// A line for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed. For people:
-  /// the wording may change. Empty if the queue has ended.
-  ///
-  /// - Complexity: O(*n*), where *n* is the number of its timers.
-  public var dump: String { TextWriter.string { QueueCore.dump(id, into: &$0) } ?? "" }
 
   // MARK: The end
 

@@ -64,7 +64,7 @@ extension ChimeTimer {
 
 extension TimerReference {
   /// Whether the target is gone; if so, releases what the timer held for it.
-  private var hasLostTarget: Bool {
+  package var hasLostTarget: Bool {
     guard let watched, watched.targetHasGone?() == true else { return false }
     _ = TimerRef.release(handle)
     return true
@@ -102,15 +102,6 @@ extension TimerReference {
 
   /// What the core compares a tick's with; `nil` once the timer has ended.
   package var generation: UInt64? { hasLostTarget ? nil : TimerRef(handle)?.generation }
-
-  /// Why the timer does not fire, in one sentence: it was never activated, it was suspended some time ago, it is due
-  /// later, another handler holds it up, nobody drives its queue. For people: the wording may change.
-  ///
-  /// - Complexity: O(*n*), where *n* is the number of the queue's timers.
-  public var explanation: String {
-    if hasLostTarget { return "its target has gone, which has cancelled it." }
-    return TextWriter.string { TimerRef(handle)?.explain(into: &$0) ?? false } ?? "its queue has ended."
-  }
 
   // MARK: Starting and changing
 
@@ -150,24 +141,6 @@ extension TimerReference {
     guard let schedule else { return TimerRef.restartFast(handle, nil) }
     guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
     return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway))
-  }
-
-  /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
-  /// count against a tick limit starts again.
-  ///
-  /// - Parameters:
-  ///   - interval: above 0.
-  ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened if necessary.
-  /// - Returns: done, running or ignored.
-  /// - Throws: `invalidArgument`, `noMemory`.
-  @discardableResult
-  public func reschedule(
-    every interval: Duration, leeway: Duration? = nil
-  ) throws(ChimeError) -> ChimeTimer.Outcome {
-    try Schedule.checkInterval(interval)
-    let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
-    try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
-    return try perform(.moves) { $0.reschedule(interval: length, leeway: late) }
   }
 
   /// Changes the interval and nothing else: the next tick is due when it was, and the grid goes on from there by the new

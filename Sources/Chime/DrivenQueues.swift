@@ -35,13 +35,6 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// ends. Then it is `nil`.
   public var fileDescriptor: Int32? { try? QueueCore.file(id) }
 
-  /// When the queue next needs to be processed, on its clock; `nil` for never. Exact on the thread that drives the queue;
-  /// elsewhere it may be too early, never too late.
-  public var nextDeadline: TimerInstant? {
-    guard let deadline = try? QueueCore.nextDeadline(id), deadline != .max else { return nil }
-    return TimerInstant(timeline, nanoseconds: deadline)
-  }
-
   /// Runs what is due.
   ///
   /// - Parameter maximum: how many ticks and functions to run at most; if some are left, the descriptor stays readable.

@@ -1,4 +1,3 @@
-// The core's own types in this module's interface. The rest of it, the state machine's events and transitions, is exported
-// by ChimeCompat.
+// The core's own types in this module's interface.
 @_exported public import struct ChimeCore.Schedule
 @_exported public import enum ChimeCore.TimerState

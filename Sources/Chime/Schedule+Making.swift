@@ -108,7 +108,7 @@ extension Schedule {
   }
 
   @inline(__always)
-  static func checkInterval(_ interval: Duration) throws(ChimeError) {
+  package static func checkInterval(_ interval: Duration) throws(ChimeError) {
     if interval <= .zero { throw .argument("interval is \(interval): it must be above 0") }
   }
 

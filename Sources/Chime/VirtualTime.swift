@@ -12,7 +12,6 @@ package struct VirtualTime: Sendable {
   }
 
   private let id: UInt64
-  private let timeline: TimerInstant.Timeline
   /// Whether the queue's time is virtual; a queue in real time answers `unsupported` to all calls.
   private let isVirtual: Bool
   private let arming: TimerQueueArming
@@ -26,7 +25,6 @@ package struct VirtualTime: Sendable {
   init(_ queue: AnyTimerQueue, in place: Place) {
     self.place = place
     id = queue.id
-    timeline = queue.timeline
     isVirtual = QueueCore.find(queue.id)?.control.isVirtual == true
     arming = TimerQueueArming(queue.id)
     if isVirtual { RunnableJobs.count() }
@@ -36,10 +34,6 @@ package struct VirtualTime: Sendable {
   private func check(_ duration: Duration) throws(ChimeError) {
     guard isVirtual else { throw ChimeError(.unsupported, "the queue's time is not virtual") }
     if duration < .zero { throw .argument("duration is \(duration): it must be 0 or more") }
-  }
-
-  var nextDeadline: TimerInstant? {
-    arming.nextDeadline.map { TimerInstant(timeline, nanoseconds: $0) }
   }
 
   // MARK: At once

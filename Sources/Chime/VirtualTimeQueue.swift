@@ -59,8 +59,4 @@ extension VirtualTimeQueue {
   ) async throws -> ChimeTimer.Outcome {
     try await time().untilArmed(count: count, within: limit)
   }
-
-  /// The earliest deadline of a running timer; `nil` if there is none, or in real time. It may be too early (now, for
-  /// example) while another thread is inside the queue, never too late.
-  public var nextDeadline: TimerInstant? { virtualTime?.nextDeadline }
 }

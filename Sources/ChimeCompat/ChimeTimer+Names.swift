@@ -13,6 +13,24 @@ extension TimerReference {
     try schedule?.check(for: timeline)
     return try perform { $0.activate(schedule) }
   }
+
+  /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
+  /// count against a tick limit starts again.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened if necessary.
+  /// - Returns: done, running or ignored.
+  /// - Throws: `invalidArgument`, `noMemory`.
+  @discardableResult
+  public func reschedule(
+    every interval: Duration, leeway: Duration? = nil
+  ) throws(ChimeError) -> ChimeTimer.Outcome {
+    try Schedule.checkInterval(interval)
+    let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
+    try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
+    return try perform(.moves) { $0.reschedule(interval: length, leeway: late) }
+  }
 }
 
 extension TimerQueue {

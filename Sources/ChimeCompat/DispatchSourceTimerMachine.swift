@@ -3,7 +3,7 @@ import ChimeCore
 import Dispatch
 
 /// The state machine around one `DispatchSourceTimer` at a time. Every call, in every state, from every thread, inside
-/// its own handler too, does what the table of `Transition` says; no call can trap, leak or deadlock.
+/// its own handler too, does what the states of a timer say (<doc:Promises>); no call can trap, leak or deadlock.
 ///
 /// Calls never wait for a handler. Once a call has returned, its transition has happened, `state` agrees, and no tick
 /// that was due before starts. Ticks of one machine never overlap, on a concurrent queue too, and none is early by the

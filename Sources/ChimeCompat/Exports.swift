@@ -1,5 +1,3 @@
 // Who imports the old names needs what they stand for.
 @_exported public import Chime
-@_exported public import enum ChimeCore.TimerEvent
-@_exported public import enum ChimeCore.Transition
 @_exported public import protocol ChimeCore.MachineTimer

@@ -53,7 +53,7 @@ extension TimerState {
 }
 
 /// What can happen to a timer.
-public enum TimerEvent: Sendable, CaseIterable {
+package enum TimerEvent: Sendable, CaseIterable {
   /// Starts a timer that is at rest.
   case activate
   /// Counts from now, whatever the state.

@@ -12,7 +12,7 @@
 /// | cancelled | running | running | – | – | cancelled | – | – | | – |
 ///
 /// `–` is ignored, `+` is one extra tick; an empty cell cannot happen (only a running timer ticks) and is ignored too.
-public enum Transition: Equatable, Sendable {
+package enum Transition: Equatable, Sendable {
   /// Nothing happens, and the call says so.
   case ignored
   /// The timer starts: sequence and tick count start again, and the schedule counts from now.
@@ -39,7 +39,7 @@ public enum Transition: Equatable, Sendable {
   /// - Parameters:
   ///   - state: before the event.
   ///   - event: what happens.
-  public init(from state: TimerState, on event: TimerEvent) {
+  package init(from state: TimerState, on event: TimerEvent) {
     switch event {
     case .activate: self = state.isAtRest ? .start : .ignored
     case .restart: self = state.isAtRest ? .start : .rearm
@@ -54,7 +54,7 @@ public enum Transition: Equatable, Sendable {
   }
 
   /// The state that follows; `nil` if the event is ignored.
-  public var next: TimerState? {
+  package var next: TimerState? {
     switch self {
     case .ignored: nil
     case .start, .rearm, .unpause: .running

@@ -1,4 +1,6 @@
 import Chime
+import ChimeCompat
+import ChimeDiagnostics
 import ChimeTestSupport
 import Dispatch
 import Foundation

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeDiagnostics
 import ChimeRunLoop
 import ChimeTestSupport

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeTestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+import ChimeCompat
+import ChimeDiagnostics
 import ChimeTestSupport
 import Testing
 

@@ -5,7 +5,7 @@ import PackageDescription
 // work whatever the directory of the clone is called.
 let chime: [Target.Dependency] = [
   .product(name: "Chime", package: "chime"), .product(name: "ChimeRunLoop", package: "chime"),
-  .product(name: "ChimeDiagnostics", package: "chime"),
+  .product(name: "ChimeDiagnostics", package: "chime"), .product(name: "ChimeCompat", package: "chime"),
 ]
 let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
 

@@ -1,4 +1,4 @@
-import Chime
+import ChimeCompat
 
 /// A countdown's handler is where its queue is.
 @MainActor final class Label { var text = "" }

@@ -1,4 +1,4 @@
-import Chime
+import ChimeCompat
 
 /// A value that vanishes is read by any thread.
 final class Token { var uses = 0 }

@@ -1,3 +1,4 @@
+import Chime
 import ChimeCore
 
 /// A value that vanishes after an interval, unless the interval is restarted.

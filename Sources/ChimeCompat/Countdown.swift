@@ -1,3 +1,4 @@
+import Chime
 import ChimeCore
 
 /// Counts down to zero in steps and ends there: for a label that first shows `remaining`, then 59, 58 … 0.
