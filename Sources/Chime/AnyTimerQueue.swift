@@ -49,7 +49,7 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   // MARK: Functions
 
-  /// Runs `body` once, `delay` from now; `TimerQueueProtocol.perform(after:_:)`.
+  /// Runs `body` once, `delay` from now.
   @usableFromInline package final func run(
     after delay: Duration, _ body: sending @escaping () -> Void
   ) throws(ChimeError) {
@@ -59,7 +59,7 @@ public class AnyTimerQueue: @unchecked Sendable {
       on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } })
   }
 
-  /// Runs `body` as soon as possible; `TimerQueueProtocol.perform(_:)`.
+  /// Runs `body` as soon as possible.
   @usableFromInline package final func run(_ body: sending @escaping () -> Void) throws(ChimeError) {
     try AnyTimerQueue.run(on: id) { [self] in withExtendedLifetime(self) { body() } }
   }

@@ -12,7 +12,7 @@ import Dispatch
 /// goes on another thread runs in the next `advance`. It is dropped, with all that it holds, if there is none before the
 /// queue ends, if the queue is shut down on another thread, or if nothing drains the main queue until a `shutdown` with a
 /// timeout gives up.
-public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTimeQueue, @unchecked Sendable {
+public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked Sendable {
   // Unchecked as its class is; `time` is set in `init` only.
   private var time: VirtualTime!
 
@@ -61,6 +61,55 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, VirtualTim
     _ schedule: Schedule, label: String = "", handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, label: label) { tick in MainActor.assumeIsolated { handler(tick) } }
+  }
+
+  /// Calls `handler` once, after a delay.
+  ///
+  /// - Parameters:
+  ///   - delay: from now; 0 or more.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - handler: runs on the main actor. Released with the timer, after the call that is running.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func schedule(
+    after delay: Duration, leeway: Duration = .zero, label: String = "",
+    handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.shorthand(delay, nil, leeway), label: label, handler: handler)
+  }
+
+  /// Calls `handler` once, at a point on the queue's clock.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past is due at once.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - handler: runs on the main actor. Released with the timer, after the call that is running.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func schedule(
+    at deadline: TimerInstant, leeway: Duration = .zero, label: String = "",
+    handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.once(at: deadline, leeway: leeway), label: label, handler: handler)
+  }
+
+  /// Calls `handler` every `interval`.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - delay: of the first call, from now, 0 or more; `nil` for one interval.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - handler: runs on the main actor; calls never overlap. Released with the timer, after the call that is running.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func schedule(
+    every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, label: String = "",
+    handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.shorthand(delay, interval, leeway), label: label, handler: handler)
   }
 
   /// Calls `handler` with `target` by a schedule, as long as the target lives. The target is held only during a call.

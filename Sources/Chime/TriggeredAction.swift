@@ -368,7 +368,8 @@ public final class TriggeredAction: Sendable {
   ///   - queue: where `action` runs.
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init(_ timing: Timing, on queue: TimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
+  @_disfavoredOverload
+  public init(_ timing: Timing, on queue: AnyTimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
     let shared = WindowTimer.Shared(on: queue)
     window = try WindowTimer(timing, on: queue, shared) { timer in shared.call(timer, action) }
   }

@@ -58,7 +58,7 @@ import Testing
       try queue.schedule(every: .nanoseconds(1_500_000_000)) { log.add("every \($0.sequence)") },
       try queue.schedule(after: .seconds(1)) { log.add("after \($0.sequence)") },
       try queue.schedule(at: point) { log.add("at \($0.sequence)") },
-      try queue.schedule(every: .seconds(2), at: point) { log.add("at every \($0.sequence)") },
+      try queue.schedule(.every(.seconds(2), at: point)) { log.add("at every \($0.sequence)") },
     ]
     try timers[1].postpone(until: point + .seconds(1))
     try queue.advanceTimers(by: .seconds(3))
@@ -90,6 +90,8 @@ import Testing
     let timers = [
       try queue.schedule(.once(after: .seconds(1))) { _ in screen.lines.append("handler schedule") },
       try queue.schedule(every: .seconds(2), after: .seconds(1)) { _ in screen.lines.append("handler after every") },
+      try queue.schedule(after: .seconds(4)) { _ in screen.lines.append("after") },
+      try queue.schedule(at: queue.now + .seconds(5)) { _ in screen.lines.append("at") },
       try queue.schedule(.once(after: .seconds(1)), target: screen) { screen, _ in
         screen.lines.append("target schedule")
       },
@@ -101,6 +103,8 @@ import Testing
     let others = try asynchronous(queue, model)
     try await queue.advance(by: .seconds(3))
     #expect((screen.lines + log.all).sorted() == Self.expected("actor", "handler", "target", "task"))
+    try queue.advanceTimers(by: .seconds(2))
+    #expect(screen.lines.filter { ["after", "at"].contains($0) } == ["after", "at"])
     withExtendedLifetime((timers, others, model)) {}
   }
 
@@ -150,39 +154,44 @@ import Testing
     #expect(await second.value == 2)
   }
 
-  /// Written once for every queue.
-  /// Generic code, and code for any queue, writes handlers that may run anywhere.
-  private func watch<Queue: TimerQueueProtocol>(_ queue: Queue) throws -> [ChimeTimer] {
-    let log = log
-    let seen: AnyTimerQueue = queue
+  /// What a handler keeps for itself need not be `Sendable`.
+  private final class Total { var value = 0 }
+
+  /// Written once for every queue, with handlers that belong to no actor: generic, and for a queue of any kind.
+  private func watch<Queue: AnyTimerQueue>(_ queue: Queue, _ object: Object) throws -> [ChimeTimer] {
+    let (log, seen): (Log<String>, AnyTimerQueue) = (log, queue)
+    let point = queue.now + .seconds(1)
+    let (own, other) = (Total(), Total())
     return [
-      try queue.schedule(.once(after: .zero), label: "generic") { tick in log.add("\(tick.sequence)") },
-      try seen.schedule(.once(after: .zero)) { tick in log.add("\(tick.sequence)") },
+      try queue.schedule(.once(after: .seconds(1)), label: "generic") { _ in log.add("schedule") },
+      try queue.schedule(every: .seconds(1), after: .zero) { _ in
+        own.value += 1
+        log.add("every \(own.value)")
+      },
+      try queue.schedule(after: .seconds(1)) { _ in log.add("after") },
+      try queue.schedule(at: point) { _ in log.add("at") },
+      try queue.schedule(.once(at: point), target: object) { object, _ in object.log.add("target") },
+      try seen.schedule(.once(after: .seconds(1))) { _ in log.add("schedule") },
+      try seen.schedule(every: .seconds(1), after: .zero) { _ in
+        other.value += 1
+        log.add("every \(other.value)")
+      },
+      try seen.schedule(after: .seconds(1)) { _ in log.add("after") },
+      try seen.schedule(at: point) { _ in log.add("at") },
+      try seen.schedule(.once(at: point), target: object) { object, _ in object.log.add("target") },
     ]
   }
 
   @Test @MainActor func codeForAnyQueueWritesItsHandlers() async throws {
-    let (main, other) = (try MainTimerQueue(virtual: .zero), try VirtualTimerQueue())
-    let timers = try watch(main) + watch(other)
-    try main.advanceTimers(by: .zero)
-    try other.advanceTimers(by: .zero)
-    #expect(log.all == ["1", "1", "1", "1"] && timers[0].description.contains("\"generic\""))
-  }
-
-  private func blink<Queue: TimerQueueProtocol>(on queue: Queue, _ handler: sending Queue.Handler) throws -> ChimeTimer
-  {
-    try queue.schedule(every: .seconds(1), after: .zero, handler: handler)
-  }
-
-  @MainActor @Test func aFunctionTakesAnyQueue() async throws {
-    let (queue, main, screen, log) = (try VirtualTimerQueue(), try MainTimerQueue(virtual: .zero), Screen(), log)
-    let timers = [
-      try blink(on: queue) { log.add("\($0.sequence)") }, try blink(on: main) { screen.lines.append("\($0.sequence)") },
-    ]
-    try await queue.advance(by: .seconds(2))
-    try await main.advance(by: .seconds(1))
-    #expect(log.all == ["1", "2", "3"] && screen.lines == ["1", "2"])
-    withExtendedLifetime(timers) {}
+    let (main, object) = (try MainTimerQueue(virtual: .zero), Object(log))
+    for queue in [main, try SerialTimerQueue(virtual: .zero), try VirtualTimerQueue()] as [any VirtualTimeQueue] {
+      let timers = try watch(queue, object)
+      try queue.perform { [log] in log.add("performed") }
+      try await queue.advance(by: .seconds(1))
+      let all = ["after", "at", "every 1", "every 2", "schedule", "target"].flatMap { [$0, $0] }
+      #expect(log.take().sorted() == (all + ["performed"]).sorted())
+      #expect(timers[0].description.contains("\"generic\""))
+    }
   }
 
   @Test func errorsAreHashedByKindAndInstantsAreCoded() throws {

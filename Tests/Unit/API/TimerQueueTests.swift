@@ -103,7 +103,7 @@ import Testing
       try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in }
     }
     refused("interval is -1.0 seconds: it must be above 0") {
-      try queue.schedule(every: .seconds(-1), at: now) { _ in }
+      try queue.schedule(.every(.seconds(-1), at: now)) { _ in }
     }
     refused("interval is 0.0 seconds: it must be above 0") {
       try queue.schedule(.every(.zero), target: target) { _, _ in }

@@ -7,7 +7,7 @@ import Testing
     let queue = try PreciseTimerQueue(label: "precise")
     let ticks = Log<ChimeTimer.Tick>()
     let start = queue.now + .milliseconds(2)
-    let timer = try queue.schedule(every: .milliseconds(1), at: start) { ticks.add($0) }
+    let timer = try queue.schedule(.every(.milliseconds(1), at: start)) { ticks.add($0) }
     #expect(await soon { ticks.count >= 10 })
     timer.cancel()
     for tick in ticks.all {
