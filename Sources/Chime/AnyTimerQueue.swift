@@ -121,18 +121,16 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Ends the queue and waits until none of its callbacks runs or will run, and no call of an asynchronous handler. Waits
-  /// for a handler; none is cancelled.
+  /// Ends the queue and waits until none of its callbacks runs or will run, and no call of an asynchronous handler. Blocks the
+  /// calling thread; no call is cancelled. In a task: `shutdown(timeout:)`.
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
   /// - Throws: `wouldDeadlock` inside a callback of the queue, in a call of one of its asynchronous handlers, and on the
   ///   actor of such a call that runs: the queue has ended, but the call did not wait.
-  @available(
-    *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
-  )
+  @available(*, noasync, message: "in a task, await shutdown: it blocks no thread")
   @discardableResult
-  public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func blockingShutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
     keepLastInstant()
     let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))

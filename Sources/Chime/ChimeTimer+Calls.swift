@@ -259,18 +259,16 @@ extension TimerReference {
     return answer(.moves) { $0.release() }
   }
 
-  /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Waits for a
-  /// handler; no call of it is cancelled.
+  /// Cancels, then waits until the handler is not running, and cancels what it has started again meanwhile. Blocks the calling
+  /// thread; no call of the handler is cancelled. In a task: `cancelAndWait(timeout:)`.
   ///
   /// - Parameter timeout: less than 0 counts as 0; `nil` for no limit.
   /// - Returns: done, ignored or timedOut.
   /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller, and on the actor of a call of an
   ///   asynchronous handler that runs; the timer is cancelled anyway.
-  @available(
-    *, noasync, message: "write await, and at a program's top level do so inside a function: then it blocks no thread"
-  )
+  @available(*, noasync, message: "in a task, await cancelAndWait: it blocks no thread")
   @discardableResult
-  public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func blockingCancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
     watched?.calls?.changeWaiters(by: 1)
     defer {

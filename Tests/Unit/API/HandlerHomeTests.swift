@@ -54,7 +54,7 @@ import Testing
       left = held
       let holder = Holder(try makeTimer(on: queue, held))
       onNewThreads { _ in
-        #expect(throws: Never.self) { try queue.shutdown(timeout: .milliseconds(20)) }
+        #expect(throws: Never.self) { try queue.blockingShutdown(timeout: .milliseconds(20)) }
         holder.timer = nil
       }
     }
@@ -80,7 +80,7 @@ import Testing
       return timer
     }
 
-    func end() throws { try queue.shutdown() }
+    func end() throws { try queue.blockingShutdown() }
   }
 
   @Test func aTimerDroppedOnAnotherThreadOrEndedWithItsQueueEndsOnItsActor() async throws {

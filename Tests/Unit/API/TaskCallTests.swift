@@ -127,12 +127,12 @@ import Testing
     await gate.hasBegun()
     #expect(timer.cancel() == .running)
     #expect(try await timer.cancelAndWait(timeout: .milliseconds(1)) == .timedOut)
-    #expect(try await onAThread { try timer.cancelAndWait(timeout: .milliseconds(1)) } == .timedOut)
+    #expect(try await onAThread { try timer.blockingCancelAndWait(timeout: .milliseconds(1)) } == .timedOut)
     let waiter = Task { try await timer.cancelAndWait() }
     let cancelled = Task { try await timer.cancelAndWait() }
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    let thread = Task { try await onAThread { try timer.cancelAndWait() } }
+    let thread = Task { try await onAThread { try timer.blockingCancelAndWait() } }
     #expect(gate.ended.value == 0)
     gate.open.yield()
     #expect(try await waiter.value == .done)
@@ -148,7 +148,7 @@ import Testing
       await gate.hasBegun()
       timer = nil  // stops the timer, and not its call
       let end = Task {
-        let outcome = try await blocks ? onAThread { try queue.shutdown() } : queue.shutdown()
+        let outcome = try await blocks ? onAThread { try queue.blockingShutdown() } : queue.shutdown()
         return (outcome, gate.ended.value)
       }
       while queue.statistics != nil { await Task.yield() }
@@ -233,9 +233,9 @@ import Testing
       }
       func stop(_ queue: TimerQueue, _ shutsDown: Bool) throws {
         if shutsDown {
-          try queue.shutdown(timeout: .seconds(60))
+          try queue.blockingShutdown(timeout: .seconds(60))
         } else {
-          try timer?.cancelAndWait(timeout: .seconds(60))
+          try timer?.blockingCancelAndWait(timeout: .seconds(60))
         }
       }
     }
@@ -439,7 +439,7 @@ import Testing
       if outcome != .running { #expect(begun.value == ended.value) }
       let calls = begun.value
       if outcome == .done, !startsAgain { #expect(calls == 0) }
-      _ = try await round % 8 == 0 ? onAThread { try timer.cancelAndWait() } : timer.cancelAndWait()
+      _ = try await round % 8 == 0 ? onAThread { try timer.blockingCancelAndWait() } : timer.cancelAndWait()
       #expect(ended.value == begun.value && timer.state != .running)
       let all = begun.value
       await Task.yield()

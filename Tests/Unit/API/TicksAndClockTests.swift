@@ -154,12 +154,12 @@ import Testing
 
   @Test func theClockOfAQueueGoesOnAfterItsEnd() throws {
     try queue.advanceTimers(by: .seconds(5))
-    try queue.shutdown()
+    try queue.blockingShutdown()
     #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
     for clock in [TimerInstant.Timeline.monotonic, .wall] {
       let real = try TimerQueue(clock: clock)
       let before = real.now
-      try real.shutdown()
+      try real.blockingShutdown()
       let after = real.now
       #expect(after >= before && real.now >= after && after - before < .seconds(60))
     }

@@ -21,13 +21,13 @@ import Testing
     let queue = try VirtualTimerQueue()
     let alive = Counter()
     let timer = try queue.schedule(every: .seconds(1), handler: capturing(alive))
-    try queue.shutdown()
+    try queue.blockingShutdown()
     #expect(alive.value == 0)
     #expect(timer.state == .cancelled && timer.nextDeadline == nil && timer.generation == nil)
     let outcomes = [
       timer.cancel(), timer.suspend(), timer.resume(), timer.fire(), timer.invalidate(), try timer.restart(),
       try timer.activate(), try timer.postpone(by: .zero), try timer.reschedule(every: .seconds(1)),
-      try timer.cancelAndWait(), try queue.shutdown(),
+      try timer.blockingCancelAndWait(), try queue.blockingShutdown(),
     ]
     #expect(outcomes.allSatisfy { $0 == .ignored })
     #expect(throws: ChimeError.shutDown) { try queue.schedule(after: .zero) { _ in } }
@@ -175,7 +175,7 @@ import Testing
     let timer = try queue.schedule(every: .microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
     try queue.run(untilStopped: true)
     #expect(ticks.value == 3 && timer.state == .running && queue.fileDescriptor != nil)
-    try queue.shutdown()
+    try queue.blockingShutdown()
     #expect(queue.fileDescriptor == nil)
   }
 
@@ -209,7 +209,7 @@ import Testing
     #expect(missed.all == [4, 0])
     try queue.perform { #expect(queue.suspend() == .running) }
     try queue.advanceTimers(by: .zero)
-    try queue.shutdown()
+    try queue.blockingShutdown()
     #expect(queue.suspend() == .ignored && queue.resume() == .ignored)
   }
 
@@ -244,7 +244,7 @@ import Testing
     #expect(statistics.lateness[20] == 1)  // by 1 s, from 2^29 to 2^30 ns
     #expect(queue.dump.hasSuffix("every 2 s, 1 ticks, 2 missed\n") && queue.dump.contains(#" "poll\u202e\"": "#))
     #expect("\(timer)".contains(#", "poll\u202e\"", "#) && "\(queue)".contains(#"("\u001b[1m", "#))
-    try queue.shutdown()
+    try queue.blockingShutdown()
     #expect(timer.explanation == "its queue has ended." && queue.statistics == nil && queue.dump.isEmpty)
   }
 }

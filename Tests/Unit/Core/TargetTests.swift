@@ -49,7 +49,7 @@ import Testing
       #expect(timer.state == .cancelled && timer.nextDeadline == nil && timer.generation == nil)
       #expect(timer.explanation == "its target has gone, which has cancelled it.")
       for call in Self.calls { #expect(try call(timer) == .ignored) }
-      #expect(try timer.cancel() == .ignored && timer.cancelAndWait() == .ignored)
+      #expect(try timer.cancel() == .ignored && timer.blockingCancelAndWait() == .ignored)
     }
   }
 

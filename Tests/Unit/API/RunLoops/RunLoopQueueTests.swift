@@ -39,7 +39,7 @@ import Testing
         }
       }
       #expect(timer.nextDeadline == first + .milliseconds(2 * due.value))
-      try queue.shutdown()
+      try queue.blockingShutdown()
     }
   }
 
@@ -58,7 +58,7 @@ import Testing
       #expect(run(.tracking) { nested.value >= 8 })
       #expect(run { nested.value >= 12 })
       withExtendedLifetime(timer) {}
-      try queue.shutdown()
+      try queue.blockingShutdown()
     }
   }
 

@@ -119,7 +119,7 @@ final class Sampler {
     return sums
   }
 
-  func stop() throws { try timer?.cancelAndWait() }
+  func stop() throws { try timer?.blockingCancelAndWait() }
 }
 
 @MainActor func classes() async throws {
