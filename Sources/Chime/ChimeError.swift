@@ -8,40 +8,11 @@ import ChimeCore
 
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
-/// `code` says which kind of failure it is, for a `switch`, and for a `catch` among other errors:
-/// `catch let error as ChimeError where error.code == .deadlineExceeded`. Errors of one code are equal. `description` is for
-/// people and logs.
+/// There are as many kinds as constants below. Errors of one kind are equal: `catch ChimeError.deadlineExceeded`, and
+/// `switch error { case .shutDown: … }` where a call throws nothing else. `description` is for people and logs.
 public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is. Where a call has no argument out of range, these are all that there are.
-  public enum Code: Sendable {
-    /// An argument is out of range, or contradicts another.
-    case invalidArgument
-    /// A configured or built-in limit is reached.
-    case limit
-    /// Out of memory.
-    case noMemory
-    /// Waiting would never end: what the call waits for waits for the caller.
-    case wouldDeadlock
-    /// Another thread is inside this queue.
-    case busy
-    /// Only one particular thread may do this, not the caller's.
-    case wrongThread
-    /// The queue has ended: it was shut down, before or during the call.
-    case shutDown
-    /// Not possible with this kind of queue, clock or platform.
-    case unsupported
-    /// The operating system denies it.
-    case permission
-    /// No threads, file descriptors or the like are left.
-    case resource
-    /// This is a forked child.
-    case forked
-    /// The time given to an operation was over before it ended.
-    case deadlineExceeded
-  }
-
   /// What kind of failure it is.
-  public let code: Code
+  package let code: Code
 
   private let sentence: Sentence
 
@@ -65,31 +36,31 @@ public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConver
   }
 
   /// An argument is out of range, or contradicts another.
-  package static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
+  public static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
   /// A configured or built-in limit is reached.
-  package static var limit: ChimeError { ChimeError(.limit, "a limit is reached") }
+  public static var limit: ChimeError { ChimeError(.limit, "a limit is reached") }
   /// Out of memory.
-  package static var noMemory: ChimeError { ChimeError(.noMemory, "memory has run out, or its limit is reached") }
+  public static var noMemory: ChimeError { ChimeError(.noMemory, "memory has run out, or its limit is reached") }
   /// Waiting would never end: what the call waits for waits for the caller.
-  package static var wouldDeadlock: ChimeError {
+  public static var wouldDeadlock: ChimeError {
     ChimeError(.wouldDeadlock, "what the call would wait for waits for the caller")
   }
   /// Another thread is inside this queue.
-  package static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
+  public static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
   /// Only one particular thread may do this, not the caller's.
-  package static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
-  /// The queue has ended.
-  package static var shutDown: ChimeError { ChimeError(.shutDown, "the queue has ended: it was shut down") }
+  public static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
+  /// The queue has ended: it was shut down, before or during the call.
+  public static var shutDown: ChimeError { ChimeError(.shutDown, "the queue has ended: it was shut down") }
   /// Not possible with this kind of queue, clock or platform.
-  package static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
+  public static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
   /// The operating system denies it.
-  package static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
+  public static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
   /// No threads, file descriptors or the like are left.
-  package static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
+  public static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
   /// This is a forked child.
-  package static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
-  /// The time given to an operation was over before it ended.
-  package static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
+  public static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
+  /// The time given to an operation was over before it ended: `withTimeout`.
+  public static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
 }
 
 extension ChimeTimer {
@@ -107,7 +78,14 @@ extension ChimeTimer {
 }
 
 extension ChimeError {
-  package static func ~= (pattern: ChimeError, error: any Error) -> Bool { (error as? ChimeError) == pattern }
+  /// Whether an error is of that kind: for `catch ChimeError.shutDown`.
+  public static func ~= (kind: ChimeError, error: any Error) -> Bool { (error as? ChimeError) == kind }
+
+  /// What `code` is of.
+  package enum Code: Sendable {
+    case invalidArgument, limit, noMemory, wouldDeadlock, busy, wrongThread, shutDown, unsupported, permission, resource
+    case forked, deadlineExceeded
+  }
 
   /// An argument that is out of range.
   ///

@@ -18,8 +18,8 @@ extension AnyTimerQueue {
   ///   - limit: from now, on the queue's clock, a virtual one in tests; 0 or more.
   ///   - body: what may take that long; not kept.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise a `ChimeError` with
-  ///   the code `deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
+  /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise
+  ///   `ChimeError.deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
   ///   queue was shut down.
   public nonisolated(nonsending) func withTimeout<Value>(
     _ limit: Duration, _ body: nonisolated(nonsending) () async throws -> Value

@@ -46,7 +46,7 @@ let scenarios: [Scenario] = [
     let task = Task {
       do {
         try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .seconds(1)) }
-      } catch let error as ChimeError where error.code == .deadlineExceeded {
+      } catch ChimeError.deadlineExceeded {
         log.add("late at \(clock.now.milliseconds)")
       }
       try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .milliseconds(40)) }
