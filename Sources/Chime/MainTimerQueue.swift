@@ -165,37 +165,3 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
     if let delay { try run(after: delay, body) } else { try run(body) }
   }
 }
-
-// Asynchronous handlers, which stay on the main actor.
-extension MainTimerQueue {
-  /// Calls an asynchronous handler on the main actor by a schedule; see `AnyTimerQueue.scheduleTask(_:label:handler:)`.
-  ///
-  /// - Parameters:
-  ///   - schedule: when.
-  ///   - label: for debuggers; see `makeTimer`.
-  ///   - handler: runs in a task, on the main actor.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: as `AnyTimerQueue.scheduleTask(_:label:handler:)`.
-  public func scheduleTask(
-    _ schedule: Schedule, label: String = "", handler: @escaping @MainActor @Sendable (ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try (self as AnyTimerQueue).scheduleTask(schedule, label: label, handler: handler)
-  }
-
-  /// Calls an asynchronous handler on the main actor with `target` by a schedule, as long as the target lives; see
-  /// `AnyTimerQueue.scheduleTask(_:label:handler:)`.
-  ///
-  /// - Parameters:
-  ///   - schedule: when.
-  ///   - label: for debuggers; see `makeTimer`.
-  ///   - target: an object of the main actor, or one that may be used by any thread; held only during a call.
-  ///   - handler: runs in a task, on the main actor, and gets the target, so that it need not capture it.
-  /// - Returns: the timer; it stops when its last reference goes, or the target does.
-  /// - Throws: as `AnyTimerQueue.scheduleTask(_:label:handler:)`.
-  public func scheduleTask<Object: AnyObject & Sendable>(
-    _ schedule: Schedule, label: String = "", target: Object,
-    handler: @escaping @MainActor @Sendable (Object, ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try (self as AnyTimerQueue).scheduleTask(schedule, label: label, target: target, handler: handler)
-  }
-}

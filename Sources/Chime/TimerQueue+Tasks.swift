@@ -3,7 +3,7 @@ import ChimeCore
 // Handlers that wait, on any queue: each call is a part of a task, and the calls of one timer never overlap.
 extension AnyTimerQueue {
   /// Calls an asynchronous handler by a schedule. The queue only starts the calls; they run as tasks, on the handler's own
-  /// actor if it has one.
+  /// actor if it has one: like that of a `Task`, it is isolated as the code is around it, and may use the state there.
   ///
   /// Calls never overlap: for ticks that come while one runs there is one more call, of the newest of them, whose `missed`
   /// counts the others. A call begins only if its tick is current then: never once the timer was cancelled, suspended,
@@ -13,49 +13,20 @@ extension AnyTimerQueue {
   ///
   /// - Parameters:
   ///   - schedule: when. `MissedPolicy.delay` counts from the beginning of a call.
-  ///   - label: for debuggers; see `makeTimer`.
-  ///   - handler: runs in a task.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - handler: runs in a task. What it captures is kept: `[weak self]`, or `actor:`.
   /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `shutDown` if the queue
   ///   has ended.
-  @_disfavoredOverload
   public func scheduleTask(
     _ schedule: Schedule, label: String = "",
-    handler: @escaping @isolated(any) @Sendable (ChimeTimer.Tick) async -> Void
+    @_inheritActorContext handler: @escaping @isolated(any) @Sendable (ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
     let calls = TaskCalls(on: self)
     let starter = calls.makeStarter { _ in
       Task { await calls.run(on: handler.isolation) { tick in await handler(tick) } }
     }
     return try ChimeTimer.start(on: self, schedule, label: label, calls: calls) { tick in
-      if calls.put(tick) { starter.start(.tick) }
-    }
-  }
-
-  /// Calls an asynchronous handler with `target` by a schedule, as long as the target lives; see `scheduleTask(_:label:handler:)`.
-  ///
-  /// - Parameters:
-  ///   - schedule: when.
-  ///   - label: for debuggers; see `makeTimer`.
-  ///   - target: held only during a call.
-  ///   - handler: runs in a task, and gets the target, so that it need not capture it.
-  /// - Returns: the timer; it stops when its last reference goes, or the target does.
-  /// - Throws: as `scheduleTask(_:label:handler:)`.
-  @_disfavoredOverload
-  public func scheduleTask<Object: AnyObject & Sendable>(
-    _ schedule: Schedule, label: String = "", target: Object,
-    handler: @escaping @isolated(any) @Sendable (Object, ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    let target = try WeakTarget(target)
-    let calls = TaskCalls(on: self) { target.object == nil }
-    let starter = calls.makeStarter { _ in
-      Task {
-        await calls.run(on: handler.isolation) { tick in
-          if let object = target.object { await handler(object, tick) }
-        }
-      }
-    }
-    return try ChimeTimer.start(on: self, schedule, label: label, target, calls: calls) { _, tick in
       if calls.put(tick) { starter.start(.tick) }
     }
   }
@@ -67,7 +38,7 @@ extension AnyTimerQueue {
   ///
   /// - Parameters:
   ///   - schedule: when.
-  ///   - label: for debuggers; see `makeTimer`.
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
   ///   - actor: held only during a call.
   ///   - handler: runs on the actor.
   /// - Returns: the timer; it stops when its last reference goes, or the actor does.

@@ -119,6 +119,8 @@ private final class WindowTimer: Sendable {
     let isSteady: Bool
     /// The calls of an asynchronous action.
     let calls: HandlerCalls?
+    /// Begins the task in which that is called; `nil` before it is set.
+    fileprivate let starter = Locked<TaskOrigin<TimerReference>?>(nil)
 
     init(on queue: AnyTimerQueue, calls: HandlerCalls? = nil) {
       isSteady = queue.timeline == .wall && QueueCore.find(queue.id)?.control.isVirtual == false
@@ -169,13 +171,15 @@ private final class WindowTimer: Sendable {
       }
     }
 
-    /// Whether a task has to come for what is due.
-    fileprivate func takesTask() -> Bool {
-      state.withLock { state in
+    /// Begins a task for what is due, if there is none, and an action has been set.
+    fileprivate func startTask(for timer: TimerReference) {
+      guard let starter = starter.withLock({ $0 }) else { return }
+      let isWanted: Bool = state.withLock { state in
         if !state.isDue || state.hasTask { return false }
         state.hasTask = true
         return true
       }
+      if isWanted { starter.start(timer) }
     }
 
     // MARK: Ends
@@ -202,6 +206,16 @@ private final class WindowTimer: Sendable {
       for flush in flushes { flush.end.end(.failure(error)) }
     }
 
+    /// The timer has ended: lets go of the action.
+    func dispose() {
+      lose()
+      let last = starter.withLock { current in
+        defer { current = nil }
+        return current
+      }
+      withExtendedLifetime(last) {}
+    }
+
     /// The queue has ended: what is to begin is lost.
     func lose() {
       let lost: [FirstEnd<Void>] = state.withLock { state in
@@ -221,7 +235,7 @@ private final class WindowTimer: Sendable {
   private final class End: Sendable {
     let shared: Shared
     init(_ shared: Shared) { self.shared = shared }
-    deinit { shared.lose() }
+    deinit { shared.dispose() }
   }
 
   private let shared: Shared
@@ -244,6 +258,27 @@ private final class WindowTimer: Sendable {
       if let next { WindowTimer.arm(timer, shared, next) }
       if isDue { act(timer) }
     }
+  }
+
+  /// With an asynchronous action, which `setAction` sets.
+  convenience init(tasks timing: TriggeredAction.Timing, on queue: AnyTimerQueue) throws(ChimeError) {
+    let shared = Shared(on: queue, calls: HandlerCalls(on: queue))
+    try self.init(timing, on: queue, shared) { timer in shared.startTask(for: timer) }
+  }
+
+  /// - Parameter begin: begins a task that calls the action.
+  func setAction(_ begin: @escaping @Sendable (Shared, TimerReference) -> Void) {
+    if shared.calls == nil { return }
+    // The starter does not hold its holder.
+    let starter = TaskOrigin<TimerReference> { [weak shared] timer in
+      if let shared { begin(shared, timer) }
+    }
+    let previous = shared.starter.withLock { current in
+      defer { current = starter }
+      return current
+    }
+    // As the tick has it, so that no call keeps the timer.
+    withExtendedLifetime(previous) { shared.startTask(for: TimerReference(timer.handle, timer.timeline)) }
   }
 
   deinit { shared.callOff() }
@@ -353,7 +388,7 @@ extension WindowTimer.State {
 /// or at most once an interval (throttled).
 ///
 ///     let search = try TriggeredAction(.debounce(.milliseconds(300)), on: queue) { find() }
-///     let save = try TriggeredAction(.throttle(.seconds(1)), on: queue, actor: self) { store in await store.write() }
+///     let save = try TriggeredAction(.throttle(.seconds(1)), on: queue, task: { await write() })
 ///     search.trigger()  // at each key
 ///
 /// Any thread. The action's calls never overlap: what is due while an asynchronous one runs is one more call after it. No call
@@ -388,62 +423,35 @@ public final class TriggeredAction: Sendable {
     }
   }
 
-  /// An action on a queue with an object, as long as the object lives.
-  ///
-  /// An action that waits is a `task:` that captures the object weakly.
-  ///
-  /// - Parameters:
-  ///   - timing: when it acts.
-  ///   - queue: where `action` runs.
-  ///   - target: an object that may be used by any thread; held only during a call.
-  ///   - action: gets the target, so that it need not capture it.
-  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public convenience init<Object: AnyObject & Sendable>(
-    _ timing: Timing, on queue: TimerQueue, target: Object, action: sending @escaping (Object) -> Void
-  ) throws(ChimeError) {
-    try self.init(timing, on: queue) { [weak target] in
-      if let target { action(target) }
-    }
-  }
-
-  /// An action on the main actor with an object, as long as the object lives.
+  /// An asynchronous action, in a task, on its own actor if it has one: like that of a `Task`, it is isolated as the code is
+  /// around it. Its calls have the task-local values and the priority of whoever makes it.
   ///
   /// - Parameters:
   ///   - timing: when it acts.
   ///   - queue: gives the time.
-  ///   - target: an object of the main actor, or one that may be used by any thread; held only during a call.
-  ///   - action: gets the target, so that it need not capture it.
+  ///   - action: what to do. What it captures is kept: `[weak self]`, or `setAction(on:_:)`.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public convenience init<Object: AnyObject & Sendable>(
-    _ timing: Timing, on queue: MainTimerQueue, target: Object, action: @escaping @MainActor (Object) -> Void
+  public convenience init(
+    _ timing: Timing, on queue: AnyTimerQueue,
+    @_inheritActorContext task action: @escaping @isolated(any) @Sendable () async -> Void
   ) throws(ChimeError) {
-    try self.init(timing, on: queue) { [weak target] in
-      if let target { action(target) }
-    }
-  }
-
-  /// An asynchronous action, in a task, on its own actor if it has one. Its calls have the task-local values and the priority
-  /// of whoever makes it.
-  ///
-  /// - Parameters:
-  ///   - timing: when it acts.
-  ///   - queue: gives the time.
-  ///   - action: what to do.
-  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init(
-    _ timing: Timing, on queue: AnyTimerQueue, task action: @escaping @isolated(any) @Sendable () async -> Void
-  ) throws(ChimeError) {
-    let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
-    let origin = TaskOrigin<TimerReference> { timer in
+    try self.init(timing, on: queue)
+    window.setAction { shared, timer in
       Task { await shared.call(timer, on: action.isolation) { await action() } }
     }
-    window = try WindowTimer(timing, on: queue, shared) { timer in
-      if shared.takesTask() { origin.start(timer) }
-    }
   }
 
-  /// An action on an actor, as long as the actor lives. An actor that makes it in its own `init` stores it in a variable of
-  /// optional type, in an `init` that is `async`.
+  /// An action that is still to be set, with `setAction(on:_:)`: an actor stores one in its `init`.
+  ///
+  /// - Parameters:
+  ///   - timing: when it acts.
+  ///   - queue: gives the time.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public init(_ timing: Timing, on queue: AnyTimerQueue) throws(ChimeError) {
+    window = try WindowTimer(tasks: timing, on: queue)
+  }
+
+  /// An action on an actor, as long as the actor lives.
   ///
   /// - Parameters:
   ///   - timing: when it acts.
@@ -451,19 +459,40 @@ public final class TriggeredAction: Sendable {
   ///   - actor: held only during a call.
   ///   - action: what to do, isolated to the actor, with or without `await`.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init<Isolation: Actor>(
+  public convenience init<Isolation: Actor>(
     _ timing: Timing, on queue: AnyTimerQueue, actor: Isolation,
     action: @escaping @Sendable (isolated Isolation) async -> Void
   ) throws(ChimeError) {
-    let shared = WindowTimer.Shared(on: queue, calls: HandlerCalls(on: queue))
-    let origin = TaskOrigin<TimerReference> { [weak actor] timer in
+    try self.init(timing, on: queue)
+    setAction(on: actor, action)
+  }
+
+  /// Sets what to do, on an actor, as long as the actor lives; what was triggered before waits for it.
+  ///
+  ///     actor Store {
+  ///       private let saving: TriggeredAction
+  ///
+  ///       init(on queue: TimerQueue) throws {
+  ///         saving = try TriggeredAction(.throttle(.seconds(1)), on: queue)
+  ///         saving.setAction(on: self) { store in await store.write() }
+  ///       }
+  ///     }
+  ///
+  /// The calls have the task-local values and the priority of whoever calls this. Of an action that was made without one;
+  /// any other keeps its own.
+  ///
+  /// - Parameters:
+  ///   - actor: held only during a call.
+  ///   - action: what to do, isolated to the actor, with or without `await`. Takes the place of the one before, of which a call
+  ///     that has begun goes on.
+  public func setAction<Isolation: Actor>(
+    on actor: Isolation, _ action: @escaping @Sendable (isolated Isolation) async -> Void
+  ) {
+    window.setAction { [weak actor] shared, timer in
       Task { [weak actor] in
         guard let actor else { return shared.giveUp() }
         await shared.call(timer, on: actor) { await action(actor) }
       }
-    }
-    window = try WindowTimer(timing, on: queue, shared) { timer in
-      if shared.takesTask() { origin.start(timer) }
     }
   }
 

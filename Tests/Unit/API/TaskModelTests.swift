@@ -242,10 +242,8 @@ private final class Program: @unchecked Sendable {
   private func makeTimer(_ schedule: Schedule, _ body: @escaping Body) throws -> ChimeTimer {
     switch home {
     case .actor, .ownQueue: try queue.scheduleTask(schedule, actor: owner) { owner, tick in await body(tick, owner) }
-    case .main: try queue.scheduleTask(schedule) { @MainActor tick in await body(tick, MainActor.shared) }
-    case .mainQueue:
-      try (queue as? MainTimerQueue)?.scheduleTask(schedule) { tick in await body(tick, MainActor.shared) }
-        ?? queue.scheduleTask(schedule) { _ in }
+    case .main, .mainQueue:
+      try queue.scheduleTask(schedule) { @MainActor tick in await body(tick, MainActor.shared) }
     }
   }
 

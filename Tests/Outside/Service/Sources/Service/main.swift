@@ -43,7 +43,7 @@ struct Heartbeat: Service {
 }
 
 let queue = try TimerQueue(label: "service")
-let store = try await KeyStore(on: queue, lifetime: .seconds(3600), writesEvery: .seconds(3600)) { values in
+let store = try KeyStore(on: queue, lifetime: .seconds(3600), writesEvery: .seconds(3600)) { values in
   print("written: \(values)")
 }
 try await store.set("1", for: "a")

@@ -11,7 +11,7 @@ import Testing
 
   @Test(arguments: 1...50) func aRenewedKeyLivesOn(_ number: Int) async throws {
     let (queue, disk) = (try VirtualTimerQueue(), Disk())
-    let store = try await KeyStore(on: queue) { values in disk.written.withLock { $0.append(values) } }
+    let store = try KeyStore(on: queue) { values in disk.written.withLock { $0.append(values) } }
     try await store.set("\(number)", for: "a")
     try await queue.advance(by: .seconds(20))
     try await store.set("\(number)", for: "a")
@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: 1...50) func whatHasChangedIsWrittenAtTheEnd(_ number: Int) async throws {
     let (queue, disk) = (try VirtualTimerQueue(), Disk())
-    let store = try await KeyStore(on: queue) { [clock = queue.clock] values in
+    let store = try KeyStore(on: queue) { [clock = queue.clock] values in
       try? await clock.sleep(for: .seconds(3))
       disk.written.withLock { $0.append(values) }
     }
