@@ -72,7 +72,8 @@ let package = Package(
       name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Unit/Support",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeDiagnostics", "ChimeTestSupport", "CPlatform"],
+      name: "ChimeCoreTests",
+      dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeDiagnostics", "ChimeTestSupport", "CPlatform"],
       path: "Tests/Unit/Core",
       swiftSettings: swiftSettings),
     .testTarget(

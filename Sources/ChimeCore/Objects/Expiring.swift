@@ -31,8 +31,8 @@ package final class Expiring: Sendable, ProcessState {
   /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's. Leeway, label and flags are
   /// `LimitedValue.make`'s.
   package static func make(
-    _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, leeway: Int64, label: String,
-    flags: TimerOptions.Flags, on queue: UInt64
+    _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, leeway: Int64 = 0, label: String = "",
+    flags: TimerOptions.Flags = [], on queue: UInt64
   ) throws(Status) -> UInt64 {
     guard let core = QueueCore.find(queue) else { throw QueueCore.unknown(queue) }
     if core.givesRecords { throw Status.unsupported.because("queue gives records, and calls no finalizers") }
