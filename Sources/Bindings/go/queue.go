@@ -24,6 +24,7 @@ type queue struct {
 	id     C.chime_queue_t
 	driven bool // its functions run only inside calls of the program's
 	kind   Kind
+	clock  Clock
 	// One for each goroutine that waits in C for this queue: each of them holds a thread of the process.
 	waiting chan struct{}
 }
@@ -46,7 +47,7 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		start_ns: C.int64_t(options.Start), realtime_priority: C.int32_t(options.RealtimePriority),
 		qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
 	}
-	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, waiting: make(chan struct{}, syncThreads)}
+	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, clock: options.Clock, waiting: make(chan struct{}, syncThreads)}
 	_, err = checked(func() C.chime_status {
 		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})

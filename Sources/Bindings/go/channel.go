@@ -1,0 +1,172 @@
+package chime
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Channel is a timer whose ticks come on a channel, as those of time.Timer and time.Ticker: for a select. The channel holds one
+// tick. One that comes before the last was received takes its place and counts it in Missed. What was not received is stale after
+// Stop and Reset, and does not come any more, as from Go 1.23 on: `if !t.Stop() { <-t.C }` is not needed, and does no harm.
+//
+// Release it when it is not wanted any more. The channel is not closed, as that of time.Timer.
+type Channel struct {
+	C     <-chan *Tick
+	timer *Timer
+	inner *channel
+}
+
+type channel struct {
+	changes sync.Mutex // one Stop or Reset at a time
+	ticks   chan *Tick
+}
+
+// NewTimer makes a timer that ticks once, after the delay.
+func (q *Queue) NewTimer(delay time.Duration) (*Channel, error) {
+	return q.NewChannel(Schedule{First: delay})
+}
+
+// NewTicker makes a timer that ticks again and again, for the first time one interval from now.
+func (q *Queue) NewTicker(interval time.Duration) (*Channel, error) {
+	if interval <= 0 {
+		return nil, &Error{InvalidArgument, "the interval is not above 0"}
+	}
+	return q.NewChannel(Schedule{First: interval, Interval: interval})
+}
+
+// NewChannel makes a timer with that schedule.
+func (q *Queue) NewChannel(schedule Schedule) (*Channel, error) {
+	made := &channel{ticks: make(chan *Tick, 1)}
+	timer, err := q.Start(schedule, TimerOptions{}, made.put)
+	if err != nil {
+		return nil, err
+	}
+	return &Channel{made.ticks, timer, made}, nil
+}
+
+// put is the timer's function. Only it puts ticks there, one at a time.
+func (c *channel) put(tick *Tick) {
+	if before := c.take(); before != nil {
+		tick.Missed += before.Missed + 1
+	}
+	c.ticks <- tick
+}
+
+func (c *channel) take() *Tick {
+	select {
+	case tick := <-c.ticks:
+		return tick
+	default:
+		return nil
+	}
+}
+
+// Stop stops the timer: whether a tick will not come that would have come, or that was there to be received.
+func (c *Channel) Stop() bool { return c.stopAnd(func() {}) }
+
+// Reset makes the timer tick after that delay, and then by its interval if it has one. Its answer is Stop's.
+func (c *Channel) Reset(delay time.Duration) bool {
+	return c.stopAnd(func() { c.timer.RestartAfter(delay) })
+}
+
+// stopAnd waits for a put that is under way, which never waits, so that its tick is not stale later.
+func (c *Channel) stopAnd(then func()) bool {
+	if c == nil || c.inner == nil {
+		return false
+	}
+	c.inner.changes.Lock()
+	defer c.inner.changes.Unlock()
+	status, _ := c.timer.Cancel()
+	if status >= 0 && status&Running != 0 {
+		c.timer.CancelAndWait(Forever)
+	}
+	had := c.inner.take() != nil
+	then()
+	return had || status.tookEffect()
+}
+
+// Timer has the other calls. What it changes leaves a tick on the channel that came before.
+func (c *Channel) Timer() *Timer {
+	if c == nil {
+		return nil
+	}
+	return c.timer
+}
+
+// Release stops the timer and lets go of it. Nothing comes on the channel any more.
+func (c *Channel) Release() (Status, error) {
+	if c == nil || c.inner == nil {
+		return InvalidHandle, errNoTimer
+	}
+	c.Stop()
+	return c.timer.Release()
+}
+
+// Sleep waits for a time on the queue, or for the end of the context, whose error it gives then; ShutDown: the queue has ended
+// first. A virtual queue needs another goroutine that advances it.
+func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ticked, gone := make(chan struct{}), make(chan struct{})
+	timer, err := q.Start(Schedule{First: delay}, TimerOptions{}, func(*Tick) { close(ticked) }, func() { close(gone) })
+	if err != nil {
+		return err
+	}
+	defer timer.Release()
+	select {
+	case <-ticked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-gone:
+		select {
+		case <-ticked:
+			return nil
+		default:
+			return &Error{ShutDown, ShutDown.Message()}
+		}
+	}
+}
+
+// ReleaseAndWaitContext is ReleaseAndWait. If the context ends first, the timer has been released, and its function still runs.
+func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
+	return await(ctx, func() (Status, error) { return t.ReleaseAndWait(Forever) })
+}
+
+// Deadline is a time as a point on the queue's clock: of a Wall clock that time of day, which follows its steps; of a virtual queue,
+// whose clock begins at 1970, that date; of others now and the time until then.
+func (q *Queue) Deadline(when time.Time) (time.Duration, error) {
+	now, err := q.Now()
+	switch {
+	case err != nil:
+		return 0, err
+	case q.inner.kind == Virtual || q.inner.clock == Wall:
+		return time.Duration(when.UnixNano()), nil
+	default:
+		return now + time.Until(when), nil
+	}
+}
+
+// Time is a point on the queue's clock, such as Tick.Scheduled and what NextDeadline gives, as a time; the zero Time for Forever.
+func (q *Queue) Time(deadline time.Duration) (time.Time, error) {
+	now, err := q.Now()
+	switch {
+	case err != nil || deadline == Forever:
+		return time.Time{}, err
+	case q.inner.kind == Virtual || q.inner.clock == Wall:
+		return time.Unix(0, int64(deadline)), nil
+	default:
+		return time.Now().Add(deadline - now), nil
+	}
+}
+
+// At calls the function once, at that time.
+func (q *Queue) At(when time.Time, function func(*Tick), gone ...func()) (*Timer, error) {
+	deadline, err := q.Deadline(when)
+	if err != nil {
+		return nil, err
+	}
+	return q.Start(Schedule{First: deadline, Deadline: true}, TimerOptions{}, function, gone...)
+}
