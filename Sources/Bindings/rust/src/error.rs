@@ -107,6 +107,11 @@ impl Error {
         self.status
     }
 
+    /// One of the crate's own: no call has failed.
+    pub(crate) fn with(status: sys::Status, detail: &str) -> Error {
+        Error { status, detail: detail.into() }
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self.status {

@@ -36,6 +36,22 @@
 //! # }
 //! ```
 //!
+//! # Async
+//!
+//! [`Queue::sleep`] and [`Queue::ticks`] are awaited on any executor: a queue on threads of Chime's wakes it. A host-driven queue runs
+//! its closures on the executor's own thread, as one more descriptor of its loop ([`Queue::try_as_fd`]). With tokio:
+//!
+//! ```ignore
+//! let fd = AsyncFd::with_interest(queue.try_as_fd()?, Interest::READABLE)?;
+//! loop {
+//!     let mut ready = fd.readable().await?;
+//!     while queue.process()? > 0 {} // before clear_ready, which waits for the next change
+//!     ready.clear_ready();
+//! }
+//! ```
+//!
+//! With async-io: `Async::new_nonblocking(queue.try_as_fd()?)?`, and in a loop `readable().await?`, `queue.process()?`.
+//!
 //! # Linking
 //!
 //! The build script asks pkg-config for an installed libchime. `CHIME_DIR` names an unpacked release instead, whose archive
@@ -45,12 +61,14 @@
 
 mod callback;
 mod error;
+mod futures;
 mod queue;
 pub mod sys;
 mod timer;
 mod values;
 
 pub use error::{Error, ErrorKind, Outcome};
+pub use futures::{Sleep, Ticks};
 pub use queue::{Queue, QueueOptions};
 pub use timer::{Borrowed, Timer, TimerOptions};
 pub use values::{
