@@ -52,7 +52,7 @@ fi
   export CARGO_NET_OFFLINE=true CHIME_DIR="${LIB%/lib}" CHIME_LINK=shared
   manifest=../../../Sources/Bindings/rust/Cargo.toml
   detector "Rust, built" env CARGO_TARGET_DIR="$build/rust" cargo test --no-run --manifest-path "$manifest"
-  for name in wrapper endings; do
+  for name in wrapper futures endings; do
     program=$(ls -t "$build/rust/debug/deps/$name"-* | grep -v '\.d$' | head -n 1)
     detector "Rust, $name, memcheck" valgrind --quiet --fair-sched=yes --error-exitcode=1 --child-silent-after-fork=yes \
       --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite "$program"
