@@ -94,20 +94,27 @@ extension AnyTimerQueue {
   ///
   /// - Parameters:
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.
-  ///   - registrationHandler: called on the queue at each start, before the first tick, unless the timer is
-  ///     cancelled first.
-  ///   - cancelHandler: called on the queue after each cancel, and when the timer is released while running or
-  ///     suspended.
   ///   - handler: called on the queue at each tick.
   /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `limit`, `noMemory`; `shutDown` if the queue has ended.
   @_disfavoredOverload
   public func makeTimer(
-    label: String = "", registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
-    handler: sending @escaping (ChimeTimer.Tick) -> Void
+    label: String = "", handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try makeIdle(
-      label: label, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler: handler)
+    try makeIdle(label: label, handler: handler)
+  }
+
+  /// Makes an idle timer that calls a handler at its start and at its end, too.
+  ///
+  /// - Parameters:
+  ///   - label: for debuggers; see `schedule(_:label:handler:)`.
+  ///   - handlers: makes them, at once, here. They are called on the queue, one at a time.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `limit`, `noMemory`; `shutDown` if the queue has ended.
+  public func makeTimer(
+    label: String = "", handlers: sending () -> ChimeTimer.Handlers
+  ) throws(ChimeError) -> ChimeTimer {
+    try makeIdle(label: label, handlers: handlers())
   }
 
   /// Runs `body` on the queue, in turn with its handlers: as soon as possible, or `delay` from now. Only `shutdown` stops it:
@@ -132,5 +139,32 @@ extension Schedule {
     if let interval { try checkInterval(interval) }
     let length = interval?.nanoseconds ?? 0
     return Schedule(first: delay?.nanoseconds ?? length, interval: length, leeway: leeway.nanoseconds)
+  }
+}
+
+extension ChimeTimer {
+  /// What a timer calls. The handlers may share what is not `Sendable`: their calls never overlap, and they go to the queue
+  /// together.
+  ///
+  ///     let timer = try queue.makeTimer(handlers: {
+  ///       var count = 0
+  ///       return .init(registration: { count = 0 }, cancel: { print(count) }) { _ in count += 1 }
+  ///     })
+  public struct Handlers {
+    let registration: (() -> Void)?
+    let cancel: (() -> Void)?
+    let tick: (ChimeTimer.Tick) -> Void
+
+    /// The handlers of one timer.
+    ///
+    /// - Parameters:
+    ///   - registration: called at each start, before the first tick, unless the timer is cancelled first.
+    ///   - cancel: called after each cancel, and when the timer is released while running or suspended.
+    ///   - tick: called at each tick.
+    public init(
+      registration: (() -> Void)? = nil, cancel: (() -> Void)? = nil, tick: @escaping (ChimeTimer.Tick) -> Void
+    ) {
+      (self.registration, self.cancel, self.tick) = (registration, cancel, tick)
+    }
   }
 }

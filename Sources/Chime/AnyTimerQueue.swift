@@ -39,11 +39,18 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   /// Makes an idle timer with handlers as the core calls them.
   package final func makeIdle(
-    label: String = "", registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
-    handler: sending @escaping (ChimeTimer.Tick) -> Void
+    label: String = "", handler: sending @escaping (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try makeIdle(label: label, handlers: ChimeTimer.Handlers(tick: handler))
+  }
+
+  /// Likewise, with more handlers than one.
+  package final func makeIdle(
+    label: String, handlers: sending ChimeTimer.Handlers
   ) throws(ChimeError) -> ChimeTimer {
     let box = FullHandlerBox(
-      timeline: timeline, home: home, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
+      timeline: timeline, home: home, registrationHandler: handlers.registration, cancelHandler: handlers.cancel,
+      handlers.tick)
     return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
   }
 

@@ -145,12 +145,13 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
     label: String = "", registrationHandler: (@MainActor () -> Void)? = nil,
     cancelHandler: (@MainActor () -> Void)? = nil, handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try makeIdle(
-      label: label, registrationHandler: registrationHandler.map { body in { MainActor.assumeIsolated { body() } } },
-      cancelHandler: cancelHandler.map { body in { MainActor.assumeIsolated { body() } } }
+    let handlers = ChimeTimer.Handlers(
+      registration: registrationHandler.map { body in { MainActor.assumeIsolated { body() } } },
+      cancel: cancelHandler.map { body in { MainActor.assumeIsolated { body() } } }
     ) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }
+    return try makeIdle(label: label, handlers: handlers)
   }
 
   /// Runs `body` on the main actor, in turn with the queue's handlers: as soon as possible, or `delay` from now. Only

@@ -1,14 +1,14 @@
 import ChimeCore
 
 extension AnyTimerQueue {
-  /// Runs `body`, and cancels it if it has not ended in time: a timeout around anything.
+  /// Runs `body`, and cancels it if it has not ended in time: a timeout around anything. The call returns when `body` has
+  /// ended: a body that does not heed its cancellation is waited for.
   ///
   ///     let page = try await queue.withTimeout(.seconds(2)) { try await fetch(url) }
   ///
   /// `body` runs where the caller is, on the caller's actor, and may use its state. It is a child task of the caller's,
-  /// and is cancelled when the time is over. The call returns when `body` has ended: a body that does not heed its
-  /// cancellation is waited for. Its end decides: a value is returned, even one that comes late; an error that it throws
-  /// when the time was over means that it was exceeded. When the caller goes on does not matter.
+  /// and is cancelled when the time is over. Its end decides: a value is returned, even one that comes late; an error that it
+  /// throws when the time was over means that it was exceeded. When the caller goes on does not matter.
   ///
   /// The queue notices that the time is over where its handlers run: on a `MainTimerQueue` not before the main actor is free.
   /// Take a `TimerQueue` for a limit on what holds that actor up. If the queue is shut down meanwhile, nothing limits the
@@ -16,21 +16,43 @@ extension AnyTimerQueue {
   ///
   /// - Parameters:
   ///   - limit: from now, on the queue's clock, a virtual one in tests; 0 or more.
+  ///   - tolerance: how late it may be cancelled in order to share a wake-up; less than 0 counts as 0.
   ///   - body: what may take that long; not kept.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws in time, and `CancellationError` if the caller is cancelled; otherwise
   ///   `ChimeError.deadlineExceeded`. Without calling `body`: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the
   ///   queue was shut down.
   public nonisolated(nonsending) func withTimeout<Value>(
-    _ limit: Duration, _ body: nonisolated(nonsending) () async throws -> Value
+    _ limit: Duration, tolerance: Duration? = nil, _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
-    try await withTimeout(limit, #isolation, body)
+    let leeway = max(0, tolerance?.nanoseconds ?? 0)
+    return try await run(
+      by: Schedule(first: limit.nanoseconds, leeway: leeway), else: "it took longer than \(limit)", #isolation, body)
   }
 
-  private func withTimeout<Value>(
-    _ limit: Duration, _ caller: isolated (any Actor)?, _ body: nonisolated(nonsending) () async throws -> Value
+  /// Runs `body`, and cancels it if it has not ended at a point on the queue's clock; see `withTimeout(_:tolerance:_:)`. A body
+  /// that does not heed its cancellation is waited for.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past cancels the body as it begins.
+  ///   - tolerance: how late it may be cancelled in order to share a wake-up; less than 0 counts as 0.
+  ///   - body: what may take until then; not kept.
+  /// - Returns: what `body` returns.
+  /// - Throws: as `withTimeout(_:tolerance:_:)`, and `invalidArgument` for a deadline on another clock.
+  public nonisolated(nonsending) func withDeadline<Value>(
+    _ deadline: TimerInstant, tolerance: Duration? = nil, _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
-    let schedule = Schedule(first: limit.nanoseconds)
+    try Schedule.check(deadline, for: timeline)
+    let leeway = max(0, tolerance?.nanoseconds ?? 0)
+    return try await run(
+      by: Schedule(first: deadline.nanoseconds, firstIsDeadline: true, leeway: leeway),
+      else: "it had not ended at \(deadline)", #isolation, body)
+  }
+
+  private func run<Value>(
+    by schedule: Schedule, else sentence: @autoclosure () -> String, _ caller: isolated (any Actor)?,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
     try schedule.check(for: timeline)
     let expiry = Expiry()
     let timer = try ChimeTimer.start(on: self, schedule) { _ in expiry.expire() }
@@ -44,7 +66,7 @@ extension AnyTimerQueue {
           timer.invalidate()
         }
       }
-      return try unsafe call.value(limit)
+      return try unsafe call.value(else: sentence())
     }
   }
 }
@@ -67,12 +89,12 @@ private final class TimedCall<Value> {
     isLate = await expiry.end()
   }
 
-  func value(_ limit: Duration) throws -> Value {
+  func value(else sentence: @autoclosure () -> String) throws -> Value {
     switch result {
     case .success(let value): return value
     case .failure(let error):
       if isLate, !(error is CancellationError && Task.isCancelled) {
-        throw ChimeError(.deadlineExceeded, "it took longer than \(limit)")
+        throw ChimeError(.deadlineExceeded, sentence())
       }
       throw error
     case nil: invariantFailure("a child task has ended, and its body has not")

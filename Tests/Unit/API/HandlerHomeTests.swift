@@ -73,9 +73,12 @@ import Testing
 
     func play() throws -> ChimeTimer {
       let timer = try queue.makeTimer(
-        registrationHandler: { [self] in assumeIsolated { $0.log.add("start") } },
-        cancelHandler: { [self] in assumeIsolated { $0.log.add("end") } }
-      ) { _ in }
+        handlers: {
+          .init(
+            registration: { self.assumeIsolated { $0.log.add("start") } },
+            cancel: { self.assumeIsolated { $0.log.add("end") } }
+          ) { _ in }
+        })
       try timer.restart(.every(.seconds(1)))
       return timer
     }

@@ -194,6 +194,33 @@ import Testing
     }
   }
 
+  /// The handlers of one timer run in turn, and share what is theirs alone, on every queue.
+  private func sharing(_ queue: AnyTimerQueue) throws -> ChimeTimer {
+    let (log, total) = (log, Total())
+    let timer = try queue.makeTimer(
+      label: "sharing",
+      handlers: {
+        var ticks = 0
+        return .init(registration: { total.value = 10 }, cancel: { log.add("\(total.value), \(ticks)") }) { _ in
+          total.value += 1
+          ticks += 1
+        }
+      })
+    try timer.restart(.every(.seconds(1)))
+    return timer
+  }
+
+  @Test @MainActor func theHandlersOfATimerShareState() async throws {
+    let main = try MainTimerQueue(virtual: .zero)
+    for queue in [main, try SerialTimerQueue(virtual: .zero), try VirtualTimerQueue()] as [any VirtualTimeQueue] {
+      let timer = try sharing(queue)
+      try await queue.advance(by: .seconds(3))
+      timer.cancel()
+      try await queue.advance(by: .zero)
+      #expect(log.take() == ["13, 3"] && "\(timer)".contains("sharing"))
+    }
+  }
+
   @Test func errorsAreHashedByKindAndInstantsAreCoded() throws {
     let queue = try VirtualTimerQueue()
     var seen: [ChimeError: Int] = [:]

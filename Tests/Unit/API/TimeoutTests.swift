@@ -16,6 +16,33 @@ import Testing
     nonisolated(nonsending) func pass() async { await Task { [stream] in for await _ in stream.stream {} }.value }
   }
 
+  /// By a point on the queue's clock, and with a tolerance, by which time is shared.
+  @Test func aDeadlineAndAToleranceAreThoseOfTheQueue() async throws {
+    let queue = try VirtualTimerQueue(honoursLeeway: true)
+    let (clock, log) = (queue.clock, Log<String>())
+    let start = queue.now
+    @Sendable func late(_ call: () async throws -> Void) async throws {
+      do { try await call() } catch ChimeError.deadlineExceeded { log.add("\(clock.now - start)") }
+    }
+    let calls = Task {
+      try await late { try await queue.withDeadline(start + .seconds(5)) { try await clock.sleep(for: .seconds(60)) } }
+      try await late { try await queue.withDeadline(start) { try await clock.sleep(for: .seconds(60)) } }
+      // 6.3 s to 7.3 s: at a round instant, which others choose, too.
+      try await late {
+        try await queue.withTimeout(.milliseconds(1300), tolerance: .seconds(1)) {
+          try await clock.sleep(for: .seconds(60))
+        }
+      }
+      log.add(try await queue.withDeadline(clock.now + .seconds(1), tolerance: .seconds(-1)) { "in time" })
+      await #expect(throws: ChimeError.invalidArgument) {
+        try await queue.withDeadline(TimerInstant(.wall, nanoseconds: 0)) {}
+      }
+    }
+    try await queue.run()
+    try await calls.value
+    #expect(log.all == ["5.0 seconds", "5.0 seconds", "7.0 seconds", "in time"] && queue.statistics?.timers == 0)
+  }
+
   @Test func aTimeoutCancelsWhatTakesLongerAndNothingElse() async throws {
     let queue = try VirtualTimerQueue()
     let (clock, log) = (queue.clock, Log<String>())

@@ -20,12 +20,12 @@ import Testing
     let queue = try TimerQueue(dispatchQueue: dispatchQueue)
     let events = Log<String>()
     let timer = try queue.makeTimer(
-      registrationHandler: { events.add("registered") },
-      cancelHandler: { events.add("cancelled") },
-      handler: { tick in
-        #expect(tick.actual >= tick.scheduled)
-        if name == "main" { MainActor.assertIsolated() }
-        events.add("tick")
+      handlers: {
+        .init(registration: { events.add("registered") }, cancel: { events.add("cancelled") }) { tick in
+          #expect(tick.actual >= tick.scheduled)
+          if name == "main" { MainActor.assertIsolated() }
+          events.add("tick")
+        }
       })
     try timer.activate(Schedule(repeating: .milliseconds(2), leeway: .milliseconds(1)))
     #expect(await soon { events.count >= 4 })
