@@ -56,7 +56,7 @@ func TestARepeatingTimerHasItsGridAndCountsWhatItMissed(t *testing.T) {
 	expect(t, "the queue's next", must(queue.NextDeadline()), 60)
 	info := must(timer.Info())
 	expect(t, "info", info, TimerInfo{State: RunningState, Generation: (*seen)[0].Generation, Sequence: 3, NextDeadline: 60,
-		Remaining: 5, Interval: 10, Missed: 2})
+		Remaining: 5, Interval: 10, Missed: 2, HasSchedule: true})
 	stats := must(queue.Stats())
 	expect(t, "stats", [3]uint64{stats.Timers, stats.Ticks, stats.Missed}, [3]uint64{1, 3, 2})
 }
