@@ -16,8 +16,9 @@
  * is inside such a change: a few hundred instructions, unless the system takes the processor from that thread just then.
  * Queries and changes of other timers do not wait for it, nor do ticks of other timers; its own may come a millisecond
  * later. (On a concurrent queue the one thread waits that was to call its handler.) What a call does behind its change to
- * wake the queue is another matter: a few hundred instructions, in which the ticks of serial and concurrent queues can wait
- * for it, and those of the same queue elsewhere. See Limits.md for threads of low priority.
+ * wake the queue holds up nobody on serial and concurrent queues; elsewhere the ticks of the same queue can wait for it, a
+ * few hundred instructions. Those of all serial and concurrent queues can wait as long for chime_queue_sync, and where such a
+ * queue is made or ends. See Limits.md for threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -110,6 +110,8 @@ package protocol BlockQueue: AnyObject, Sendable {
 package protocol Worker: AnyObject, Sendable {
   /// Makes no object. Any thread.
   func run()
+  /// `run` for a caller that is about to end a turn where the closure runs: it may wait for that.
+  func runAfterTurn()
   /// It is not asked for any more; releases the closure, now or when that returns.
   func close()
   /// Runs it on the calling thread, which waits for what it does, where it was asked for and no thread may ever do it; false
@@ -118,6 +120,7 @@ package protocol Worker: AnyObject, Sendable {
 }
 
 extension Worker {
+  package func runAfterTurn() { run() }
   package func runStarvingTurn() throws(Forked) -> Bool { false }
 }
 

@@ -32,7 +32,7 @@ package enum Pool: ProcessState {
   }
 
   static let state = Locked(PoolState())
-  /// Something is wanted: ends spinning. A hint, looked at without the lock; nothing is read by what it says.
+  /// An item is ready: ends spinning, as a request does. A hint, looked at without the lock; nothing is read by what it says.
   static let isWanted = Atomic<Bool>(false)
 
   /// What floors above want to hear; they say so in their `makeGlobals`.
@@ -71,16 +71,18 @@ package enum Pool: ProcessState {
     while missing > 0, begin() { missing -= 1 }
     if missing == 0 { return status }
     // It runs on those that there are.
-    return state.withLock { state in
+    let (answer, isStarving): (Status, Bool) = state.withLock { state in
       state.wereRefused(threads: missing)
-      if state.threads > 0 { return .ok }
+      if state.threads > 0 { return (.ok, state.isStarving) }
       state.leave()
-      return .resource
+      return (.resource, false)
     }
+    if isStarving { tellWaiters() }
+    return answer
   }
 
   /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
-  static func prepareWorker() { state.withLock { $0.items += 1 } }
+  static func prepareWorker() { state.withLock { $0.prepareWorker() } }
 
   static func unprepare() { state.withLock { $0.leave() } }
 
@@ -161,7 +163,7 @@ package enum Pool: ProcessState {
   }
 
   private static func spin(until time: Int64) {
-    while !isWanted.load(ordering: .relaxed), Clock.monotonic.now < time { chime_spin() }
+    while !isWanted.load(ordering: .relaxed), PoolRequests.isEmpty, Clock.monotonic.now < time { chime_spin() }
   }
 
   /// Where a thread comes from that asks what to do.

@@ -3,7 +3,7 @@ import Synchronization
 /// What threads of the pool run: a queue's passes, or a worker of a concurrent queue. An item has one turn at a time, on
 /// whichever thread; it asks for one now (`run`) or at a time (`arm`). It counts as prepared.
 final class PoolItem: Worker, @unchecked Sendable {
-  // Unchecked: all that changes is behind the pool's lock.
+  // Unchecked: all that changes is behind the pool's lock, or atomic.
 
   typealias Body = @Sendable (Wants) throws(Forked) -> Void
 
@@ -21,7 +21,7 @@ final class PoolItem: Worker, @unchecked Sendable {
   let qos: QualityOfService
   /// What a turn does; gone when the item has been closed.
   var body: Body?
-  var state = State.resting
+  private(set) var state = State.resting
   /// What has been asked for since the last turn began.
   var wants: Wants = []
   var isClosed: Bool { body == nil }
@@ -32,10 +32,22 @@ final class PoolItem: Worker, @unchecked Sendable {
   var next: PoolItem?
   var since: Int64 = 0
 
+  /// Its mark among those that ask for turns, and the next item that has the same.
+  var mark = 0
+  var nextOfMark: PoolItem?
+  /// What has been asked for without the lock. Stored before the mark, taken after it (P23d).
+  private let asked = Atomic<UInt8>(0)
+  /// Whether it is running. Pairs with the marks: whoever asks sets those, then loads this; the end of a turn stores this, then
+  /// takes those (P23d).
+  let hasTurn = Atomic<Bool>(false)
+
   init(_ qos: QualityOfService) { self.qos = qos }
 
   /// - Parameter body: called once a turn. It is released when the item has been closed.
-  func open(_ body: @escaping Body) { self.body = body }
+  func open(_ body: @escaping Body) {
+    self.body = body
+    Pool.state.withBusyLock { $0.open(self) }
+  }
 
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
   func arm(at time: Int64) {
@@ -50,9 +62,27 @@ final class PoolItem: Worker, @unchecked Sendable {
 
   func run() { run(.pass) }
 
+  /// Takes no lock, except where the pool lacks a thread.
   func run(_ wants: Wants) {
-    let help = Pool.state.withBusyLock { state in isClosed ? .none : state.wantFromOutside(self, wants) }
-    Pool.help(help)
+    if PoolRequests.ask(for: self, wants) {
+      Pool.help(Pool.state.withBusyLock { $0.lookFromOutside(Clock.monotonic.now) })
+    }
+  }
+
+  /// No bell is rung: the end of the caller's turn looks at the marks.
+  func runAfterTurn() { PoolRequests.mark(self, .pass) }
+
+  /// Notes what is asked for, before the item's mark is set.
+  @inline(__always)
+  func ask(_ wants: Wants) {
+    if asked.load(ordering: .sequentiallyConsistent) & wants.rawValue == wants.rawValue { return }
+    _ = asked.bitwiseOr(wants.rawValue, ordering: .sequentiallyConsistent)
+  }
+
+  /// Takes what was asked for. With the pool's lock held.
+  func takeAsked() -> Wants {
+    if asked.load(ordering: .sequentiallyConsistent) == 0 { return [] }
+    return Wants(rawValue: asked.exchange(0, ordering: .sequentiallyConsistent))
   }
 
   func close() {
@@ -60,13 +90,29 @@ final class PoolItem: Worker, @unchecked Sendable {
     _ = Pool.state.withBusyLock { $0.close(self) }
   }
 
+  // MARK: Its state, with the pool's lock held
+
+  func beReady() { state = .ready }
+
+  func beginTurn() {
+    state = .running
+    hasTurn.store(true, ordering: .sequentiallyConsistent)
+  }
+
+  /// It rests; whoever ends a turn then takes what was asked for (P23d).
+  func rest() {
+    state = .resting
+    hasTurn.store(false, ordering: .sequentiallyConsistent)
+  }
+
   // MARK: A turn of the caller's
 
   /// Takes a turn on the calling thread; false if another one has it, or is about to.
   func takeTurn() -> Bool {
-    Pool.state.withBusyLock { _ in
+    Pool.state.withBusyLock { pool in
+      pool.takeRequests()
       if state != .resting || isClosed { return false }
-      state = .running
+      beginTurn()
       return true
     }
   }
@@ -82,6 +128,7 @@ final class PoolItem: Worker, @unchecked Sendable {
 
   private func takeStarvingTurn() -> (Body, Wants)? {
     Pool.state.withBusyLock { state in
+      state.takeRequests()
       guard self.state == .ready, state.isStarving, let body else { return nil }
       let wants = wants
       state.take(self)

@@ -136,3 +136,34 @@ struct ItemHeap {
     items[j].place = j
   }
 }
+
+/// The items by their marks. Their room is taken when the first item is made.
+struct MarkedItems {
+  private var first: [PoolItem?] = []
+  private var next = 0
+
+  /// False if memory is refused.
+  mutating func prepare() -> Bool {
+    if !first.isEmpty { return true }
+    guard first.reserve(for: PoolRequests.marks) else { return false }
+    for _ in 0..<PoolRequests.marks { first.append(nil) }
+    return true
+  }
+
+  mutating func add(_ item: PoolItem) {
+    item.mark = next
+    next = (next + 1) % PoolRequests.marks
+    item.nextOfMark = first[item.mark]
+    first[item.mark] = item
+  }
+
+  mutating func remove(_ item: PoolItem) {
+    var before: PoolItem?
+    var current = first[item.mark]
+    while let found = current, found !== item { (before, current) = (found, found.nextOfMark) }
+    if let before { before.nextOfMark = item.nextOfMark } else { first[item.mark] = item.nextOfMark }
+    item.nextOfMark = nil
+  }
+
+  func first(of mark: Int) -> PoolItem? { first.isEmpty ? nil : first[mark] }
+}

@@ -7,10 +7,13 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b).
+/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b). What is asked for
+/// without the lock stands in `PoolRequests`, until a thread takes it here (P23d).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
-  private var isRung = false
+  private var marked = MarkedItems()
+  /// What `PoolRequests` shows of the threads.
+  private var shown: UInt64 = 0
   /// The time that the poller is set for; `.max`: none, or a thread has been woken by it. What woke a thread has been used
   /// up, whatever the clock says: other processors' clocks may be ahead.
   private var timerTime = Int64.max
@@ -45,7 +48,9 @@ struct PoolState {
   /// Counts an item. Gives how many threads the caller has to begin, which are counted.
   mutating func prepare() -> (Status, threads: Int) {
     if poller.file < 0 {
+      guard marked.prepare() else { return (Memory.refusal, 0) }
       guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, 0) }
+      unsafe PoolRequests.poller = poller
       processors = max(1, Int(chime_processors()))
     }
     guard heap.reserve(for: items + 1) else { return (Memory.refusal, 0) }
@@ -53,6 +58,7 @@ struct PoolState {
     let missing = max(0, Pool.fewestThreads - threads)
     threads += missing
     born += missing
+    show()
     return (.ok, missing > 0 ? missing : countsThread(Clock.monotonic.now) ? 1 : 0)
   }
 
@@ -69,6 +75,7 @@ struct PoolState {
     guard noneCanWait, threads < mostThreads, now >= refusedUntil ?? .min else { return false }
     threads += 1
     born += 1
+    show()
     return true
   }
 
@@ -80,11 +87,26 @@ struct PoolState {
 
   private var noneCanWait: Bool { idle + born + spinning == 0 }
 
+  /// Whether an item may be without a turn and a thread that comes for it.
+  private var lacksThread: Bool {
+    noneCanWait && (refusedUntil != nil || threads < mostThreads || threads >= Pool.mostThreads)
+  }
+
+  /// Whether a bell would bring a thread that may take no turn, and looks at the marks soon anyway (P23d).
+  @inline(__always)
+  private var looksSoon: Bool {
+    running >= processors && idle == 1 && born + spinning == 0 && threads < mostThreads
+      && min(timerTime, keeperTime) <= lastEnd + Tunables.readyItem
+  }
+
   /// Threads that were counted have not begun.
   mutating func wereRefused(threads count: Int) {
     threads -= count
     born -= count
     refusedUntil = Clock.monotonic.now + Tunables.refusedThread
+    // Who has relied on them has left it here.
+    show()
+    takeRequests()
   }
 
   /// What a thread that is not the pool's has to do for what is wanted, once it has let go of the lock: `Pool.help`.
@@ -107,24 +129,55 @@ struct PoolState {
     !ready.isEmpty && noneCanWait && (refusedUntil != nil || threads >= Pool.mostThreads)
   }
 
+  // MARK: What is asked for without the lock
+
+  /// Shows what the threads do to those who ask for a turn. Who begins a step, waits, or leaves nobody to come, looks at the
+  /// marks after that (P23d).
+  @inline(never)
+  private mutating func show(beginsStep: Bool = false) {
+    let now = PoolRequests.Bell.ofThreads(
+      waiting: idle, isSpinning: spinning > 0, lacksThread: !beginsStep && lacksThread, looksSoon: looksSoon)
+    if now == shown, !beginsStep { return }
+    shown = now
+    PoolRequests.show(now, beginsStep: beginsStep)
+  }
+
+  mutating func takeRequests() {
+    if !PoolRequests.isEmpty { takeRequests(Clock.monotonic.now) }
+  }
+
+  @inline(never)
+  private mutating func takeRequests(_ now: Int64) {
+    PoolRequests.takeMarks { mark in
+      var next = marked.first(of: mark)
+      while let item = next {
+        next = item.nextOfMark
+        let wants = item.takeAsked()
+        if !wants.isEmpty { want(item, wants, now) }
+      }
+    }
+  }
+
+  mutating func open(_ item: PoolItem) { marked.add(item) }
+
+  /// Counts an item that needs nothing prepared.
+  mutating func prepareWorker() {
+    items += 1
+    show()
+  }
+
   /// Something is wanted of an item.
   mutating func want(_ item: PoolItem, _ wants: PoolItem.Wants, _ now: Int64) {
     item.wants.formUnion(wants)
     if item.state != .resting { return }
-    item.state = .ready
+    item.beReady()
     ready.append(item, now)
   }
 
-  /// `want` for a thread that does not ask for a step afterwards.
-  mutating func wantFromOutside(_ item: PoolItem, _ wants: PoolItem.Wants) -> Help {
-    let wasResting = item.state == .resting
-    let now = Clock.monotonic.now
-    want(item, wants, now)
-    return wasResting ? lookFromOutside(now) : .none
-  }
-
   /// `look` for a thread that does not ask for a step afterwards.
+  @inline(never)
   mutating func lookFromOutside(_ now: Int64) -> Help {
+    takeRequests(now)
     look(now)
     let help = help(now)
     checkThatSomebodyLooks(now)
@@ -134,7 +187,7 @@ struct PoolState {
   /// Takes an item that is ready, for a turn on a thread that is not the pool's.
   mutating func take(_ item: PoolItem) {
     ready.remove(item)
-    item.state = .running
+    item.beginTurn()
     item.wants = []
   }
 
@@ -143,7 +196,7 @@ struct PoolState {
   /// Ends an item's turn.
   mutating func end(_ item: PoolItem, _ now: Int64) {
     lastEnd = now
-    item.state = .resting
+    item.rest()
     if item.isClosed {
       closedTurns -= 1
       return item.wants = []
@@ -154,11 +207,12 @@ struct PoolState {
   /// Gives what the turns of the item have done, which the caller releases.
   mutating func close(_ item: PoolItem) -> PoolItem.Body? {
     guard let body = item.body.take() else { return nil }
+    marked.remove(item)
     leave()
     heap.remove(item)
     if item.state == .ready {
       ready.remove(item)
-      item.state = .resting
+      item.rest()
     } else if item.state == .running {
       closedTurns += 1
     }
@@ -170,30 +224,50 @@ struct PoolState {
   mutating func next(_ workerEvent: Pool.WorkerEvent) -> Pool.Step {
     let now = Clock.monotonic.now
     if !arrive(workerEvent, now) { return .end }
-    isRung = false
+    takeRequests(now)
     while let item = heap.first, item.time <= now {
       heap.remove(item)
       want(item, .pass, now)
     }
-    if mayTake(now), let item = ready.popFirst(), let body = item.body {
-      item.state = .running
-      running += 1
-      let tries = refusedUntil == nil ? Tunables.triesForThread : 1
-      let begins = countsThread(now)
-      look(now, isTaken: true)
-      let wants = item.wants
-      item.wants = []
-      checkThatSomebodyLooks(now)
-      return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
-    }
-    if let time = spinsUntil(now) {
-      spinning += 1
-      Pool.isWanted.store(false, ordering: .relaxed)
-      return .spin(until: time)
+    return nextStep(now)
+  }
+
+  private mutating func nextStep(_ now: Int64) -> Pool.Step {
+    while true {
+      if mayTake(now), let item = ready.popFirst(), let body = item.body { return turn(item, body, now) }
+      if let time = spinsUntil(now) {
+        spinning += 1
+        Pool.isWanted.store(false, ordering: .relaxed)
+        show()
+        return .spin(until: time)
+      }
+      idle += 1
+      show()
+      if PoolRequests.isEmpty { break }
+      idle -= 1
+      takeRequests(now)
     }
     let step = rest(now)
+    // The time that has been set may spare a bell.
+    if running >= processors { show() }
     checkThatSomebodyLooks(now)
     return step
+  }
+
+  /// A turn for the thread.
+  @inline(__always)
+  private mutating func turn(_ item: PoolItem, _ body: @escaping PoolItem.Body, _ now: Int64) -> Pool.Step {
+    item.beginTurn()
+    running += 1
+    let tries = refusedUntil == nil ? Tunables.triesForThread : 1
+    let begins = countsThread(now)
+    show()
+    if lacksThread { takeRequests(now) }
+    look(now, isTaken: true)
+    let wants = item.wants
+    item.wants = []
+    checkThatSomebodyLooks(now)
+    return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
   }
 
   /// Notes where a thread comes from; false if it is to end.
@@ -207,18 +281,28 @@ struct PoolState {
       end(item, now)
     case .fromSpin:
       spinning -= 1
-      if ready.isEmpty { soonRung = max(0, soonRung - 1) }
+      if ready.isEmpty, PoolRequests.isEmpty { soonRung = max(0, soonRung - 1) }
     case .fromWait(let isKeeper, let event):
       idle -= 1
       if event == .time { timerTime = .max }
+      if event == .bell { soonRung = now - lastWait < Tunables.spin ? min(soonRung + 1, 4) : 0 }
       if isKeeper { keeperTime = .max }
-      if items == 0 ? now >= emptySince + Tunables.idleThread : event == .nothing && !isKeeper && canSpareThread {
-        threads -= 1
-        if items == 0 { endLast() }
-        return false
-      }
     }
-    return true
+    show(beginsStep: true)
+    guard case .fromWait(let isKeeper, let event) = workerEvent else { return true }
+    guard items == 0 ? endsWithoutItems(now) : event == .nothing && !isKeeper && canSpareThread else { return true }
+    threads -= 1
+    if items == 0 { endLast() }
+    return false
+  }
+
+  /// Whether a thread has waited long enough for another item.
+  private mutating func endsWithoutItems(_ now: Int64) -> Bool {
+    if now < emptySince + Tunables.idleThread { return false }
+    if threads > 1 || !PoolRequests.someRing { return true }
+    // The poller is not closed under the hands of who rings.
+    emptySince = now
+    return false
   }
 
   /// A thread ends, because there are no items any more.
@@ -228,7 +312,6 @@ struct PoolState {
     if threads > 0 { return }
     unsafe chime_poller_close(&poller)
     timerTime = .max
-    isRung = false
   }
 
   /// Whether a thread that has no turn may take one. The last one that could wait holds back while every processor has a
@@ -243,12 +326,11 @@ struct PoolState {
     if spinning > 0 || !ready.isEmpty { return nil }
     let next = heap.first?.time ?? .max
     if next - now < Tunables.shortestSleep { return next }
-    return soonRung >= 2 ? min(next, now + Tunables.spin) : nil
+    return soonRung >= 2 && running < processors ? min(next, now + Tunables.spin) : nil
   }
 
   /// The thread sleeps: for the next time that is wanted, if no other one looks after that.
   private mutating func rest(_ now: Int64) -> Pool.Step {
-    idle += 1
     lastWait = now
     let time = wanted(now)
     var limit =
@@ -258,7 +340,8 @@ struct PoolState {
       if timerTime < keeperTime { checkThatTimeIsSet() }
       return .wait(limit: limit, isKeeper: false)
     }
-    let left = time - now
+    // Read again: a limit counts from when the wait begins.
+    let left = time - Clock.monotonic.now
     let slack = chime_timer_slack()
     // The kernel adds a thousandth of a limit, if that is more than the slack, and none to threads that have none.
     let late = slack == 0 ? 0 : max(slack, left / 1000)
@@ -284,6 +367,7 @@ struct PoolState {
 
   /// Has a thread that waits look after what is wanted, if there is one.
   /// - Parameter isTaken: the caller is about to take a turn.
+  @inline(never)
   mutating func look(_ now: Int64, isTaken: Bool = false) {
     if spinning > 0 {
       if !ready.isEmpty { Pool.isWanted.store(true, ordering: .relaxed) }
@@ -291,20 +375,18 @@ struct PoolState {
     }
     if idle == 0 { return }
     if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
-      if isRung { return }
-      soonRung = now - lastWait < Tunables.spin ? min(soonRung + 1, 4) : 0
-      ring()
+      if !PoolRequests.isRung { ring() }
       return
     }
     var time = wanted(now)
     if isTaken { time = max(time, now + Tunables.turnThatBegins) }
     // Where no time can be set, a thread that waits hears of it, and waits with a limit.
-    if time < min(timerTime, keeperTime), !set(time), !isRung { ring() }
+    if time < min(timerTime, keeperTime), !set(time), !PoolRequests.isRung { ring() }
   }
 
   private mutating func ring() {
-    isRung = true
     unsafe chime_poller_ring(&poller)
+    PoolRequests.noteRung()
   }
 
   /// Sets the poller's time; false if the system refuses that.
@@ -330,7 +412,7 @@ extension PoolState {
       if threads < Pool.mostThreads, refusedUntil == nil {
         invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
       }
-    } else if born == 0, spinning == 0, !isRung {
+    } else if born == 0, spinning == 0, !PoolRequests.isRung {
       let due = max(ready.isEmpty ? time : min(time, lastEnd + Tunables.readyItem), now + Tunables.turnThatBegins)
       // As long as a skewed clock may need.
       if min(timerTime, keeperTime) > due.saturatingAdd(10 * Tunables.slice) {

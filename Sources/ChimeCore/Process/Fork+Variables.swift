@@ -12,6 +12,7 @@ extension Fork {
     step.take(in: ThreadState.self)
     step.take(in: Labels.self)
     step.take(in: DueTimeSpill.self)
+    step.take(in: PoolRequests.self)
     step.take(in: Pool.self)
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)

@@ -1,65 +1,125 @@
 import Synchronization
 
 /// The functions that were put on a queue and have not had their turn.
+///
+/// They come onto a stack, by one swap each. The pass takes all of them out at once, and reverses them. A thread that gives
+/// one up does the same, to find it: meanwhile the pass leaves the functions to it, and goes on without them. So no tick
+/// waits for a thread that stands still in here.
 final class Functions: @unchecked Sendable {
-  // Unchecked for `taken`, which is the pass's.
-  private struct Waiting {
-    var list = FunctionList()
-    var isOpen = true
-    /// Which list it is: the pass has taken those before.
-    var round: UInt64 = 0
-  }
+  // Unchecked for `sorted`, which is whose who sorts, and `taken`.
 
-  private let waiting = Locked(Waiting())
-  /// Whether some wait. Changed behind the lock, after them. Pairs with the next wake-up: whoever adds a function stores
-  /// this, then exchanges the next wake-up for `awake`; a pass stores that, then reads this (P1e).
-  private let someWait = Atomic<Bool>(false)
-  /// Taken out of the list; the pass's.
+  /// The address of the function that came last, retained, which links the one before it; and bits that say how it stands.
+  /// Pairs with the next wake-up: whoever adds a function swaps this, then loads the next wake-up; a pass stores that, then
+  /// loads this (P1e). Functions are taken out all at once, so a link is right whenever the swap succeeds.
+  private let head = Atomic<UInt>(0)
+  /// None is added any more.
+  private static var closed: UInt { 1 }
+  /// A thread has `sorted` to itself; and `sorted` is not empty.
+  private static var isSorting: UInt { 2 }
+  private static var areSorted: UInt { 4 }
+  private static var bits: UInt { 7 }
+
+  /// Taken off the stack by threads that gave a function up; and how often the pass has taken them.
+  private var sorted = FunctionList()
+  private var round: UInt64 = 1
+  /// Taken out by the pass, and its own.
   private var taken = FunctionList()
 
-  /// Whether the queue still takes functions.
-  var isOpen: Bool { waiting.withLock { $0.isOpen } }
-
   /// False if the queue takes none any more.
+  @inline(__always)
   func add(_ function: QueuedFunction) -> Bool {
-    waiting.withLock { waiting in
-      guard waiting.isOpen else { return false }
-      function.round = waiting.round
-      waiting.list.append(function)
-      someWait.store(true, ordering: .sequentiallyConsistent)
-      return true
+    let function = unsafe Unmanaged.passRetained(function)
+    let address = unsafe UInt(bitPattern: function.toOpaque())
+    var last = head.load(ordering: .relaxed)
+    while last & Functions.closed == 0 {
+      // SAFETY: retained above, and not in the stack yet.
+      unsafe function.takeUnretainedValue().link = last & ~Functions.bits
+      let result = head.compareExchange(
+        expected: last, desired: address | last & Functions.bits, ordering: .sequentiallyConsistent)
+      if result.exchanged { return true }
+      last = result.original
+    }
+    unsafe function.release()
+    return false
+  }
+
+  /// Takes a function back, unless the pass has taken it out. Afterwards the caller wakes the queue.
+  func remove(_ function: QueuedFunction) {
+    var spinWait = SpinWait()
+    while !beginSorting() { spinWait.pause() }
+    takeOffStack(to: &sorted)
+    if function.round == round { sorted.remove(function) }
+    endSorting()
+  }
+
+  private func beginSorting() -> Bool {
+    head.bitwiseOr(Functions.isSorting, ordering: .sequentiallyConsistent).oldValue & Functions.isSorting == 0
+  }
+
+  private func endSorting() {
+    if sorted.isEmpty {
+      head.bitwiseAnd(~Functions.areSorted & ~Functions.isSorting, ordering: .sequentiallyConsistent)
+    } else {
+      head.bitwiseOr(Functions.areSorted, ordering: .sequentiallyConsistent)
+      head.bitwiseAnd(~Functions.isSorting, ordering: .sequentiallyConsistent)
     }
   }
 
-  /// Takes a function back, unless the pass has taken it out, and with it whatever came before.
-  func remove(_ function: QueuedFunction) {
-    waiting.withLock { waiting in
-      if function.round != waiting.round { return }
-      waiting.list.remove(function)
-      someWait.store(!waiting.list.isEmpty, ordering: .sequentiallyConsistent)
+  /// Appends what is on the stack, in the order in which it came. Whoever sorts.
+  @inline(never)
+  private func takeOffStack(to list: inout FunctionList) {
+    var address = head.bitwiseAnd(Functions.bits, ordering: .sequentiallyConsistent).oldValue & ~Functions.bits
+    var next: UInt = 0
+    // SAFETY: each was retained when it was added, and is in the stack once.
+    while let pointer = unsafe UnsafeRawPointer(bitPattern: address) {
+      let function = unsafe Unmanaged<QueuedFunction>.fromOpaque(pointer).takeUnretainedValue()
+      (address, function.link, next) = (function.link, next, address)
+    }
+    while let pointer = unsafe UnsafeRawPointer(bitPattern: next) {
+      let function = unsafe Unmanaged<QueuedFunction>.fromOpaque(pointer).takeRetainedValue()
+      next = function.link
+      list.append(function, round)
     }
   }
 
   /// None is added any more.
-  func close() { waiting.withLock { $0.isOpen = false } }
+  func close() { head.bitwiseOr(Functions.closed, ordering: .sequentiallyConsistent) }
 
   // MARK: The pass's
 
-  /// Whether there are any.
-  var isEmpty: Bool { taken.isEmpty && !someWait.load(ordering: .sequentiallyConsistent) }
+  @inline(__always)
+  private var waiting: UInt { head.load(ordering: .sequentiallyConsistent) & ~Functions.closed }
 
-  var count: Int { waiting.withLock { $0.list.count } + taken.count }
+  /// Whether there is none at all.
+  var isEmpty: Bool { taken.isEmpty && waiting == 0 }
 
-  /// The next one. All that wait are taken out under the lock at once.
+  /// Whether there is one for the pass. There is none while another thread sorts them, which wakes the queue when it is done:
+  /// so a pass stores the next wake-up, then asks (P1e).
+  @inline(__always)
+  var hasNext: Bool {
+    if !taken.isEmpty { return true }
+    let waiting = waiting
+    return waiting != 0 && waiting & Functions.isSorting == 0
+  }
+
+  /// How many there are now.
+  func count() -> Int {
+    takeWaiting()
+    return taken.count
+  }
+
+  /// The next one.
   func next() -> QueuedFunction? {
-    if taken.isEmpty {
-      waiting.withLock { waiting in
-        swap(&waiting.list, &taken)
-        waiting.round += 1
-        someWait.store(false, ordering: .sequentiallyConsistent)
-      }
-    }
+    if taken.isEmpty { takeWaiting() }
     return taken.popFirst()
+  }
+
+  private func takeWaiting() {
+    guard waiting != 0, beginSorting() else { return }
+    while let function = sorted.popFirst() { taken.append(function, round) }
+    takeOffStack(to: &taken)
+    round += 1
+    endSorting()
   }
 }
 
@@ -73,6 +133,9 @@ class QueuedFunction: @unchecked Sendable {
   fileprivate var next: QueuedFunction?
   // SAFETY: in the list, which holds both.
   fileprivate unowned(unsafe) var previous: QueuedFunction?
+  /// On the stack: the address of the function that came before.
+  fileprivate var link: UInt = 0
+  /// In a list: which list that is.
   fileprivate var round: UInt64 = 0
 
   init(_ function: ContextFunction, _ context: Context, _ finalizer: ContextFunction?) {
@@ -98,7 +161,9 @@ struct FunctionList: Sendable {
 
   var isEmpty: Bool { count == 0 }
 
-  mutating func append(_ function: QueuedFunction) {
+  /// - Parameter round: where it matters which list it is.
+  mutating func append(_ function: QueuedFunction, _ round: UInt64 = 0) {
+    function.round = round
     if let last { last.next = function } else { first = function }
     unsafe function.previous = last
     last = function
@@ -156,22 +221,14 @@ extension QueueCore {
     guard let function = function ?? (core.givesRecords ? .record : nil) else {
       return Status.invalidArgument.because("function is NULL, and queue gives no records")
     }
-    let item = QueuedFunction(function, context, finalizer)
-    if let handOver = core.handOver {
-      // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b).
-      core.closing.enter()
-      guard core.functions.isOpen else {
-        // The closing pass may have seen the count and waits until it is gone.
-        _ = core.closing.leave()
-        core.control.wake()
-        return unknown(id)
-      }
-      withoutCancellation { handOver.add(item) }
-      return .ok
-    }
-    guard core.functions.add(item) else { return unknown(id) }
-    core.control.wake()
-    return .ok
+    let isConcurrent = core.handOver != nil
+    // Counted, then added: a closing pass closes the list, then reads the count (P7b).
+    if isConcurrent { core.closing.enter() }
+    let isAdded = core.functions.add(QueuedFunction(function, context, finalizer))
+    // The closing pass may have seen the count, and waits until it is gone.
+    if isConcurrent, !isAdded { _ = core.closing.leave() }
+    if isAdded || isConcurrent { core.control.wake() }
+    return isAdded ? .ok : unknown(id)
   }
 
   /// On a concurrent queue: runs a function that was counted as outstanding.

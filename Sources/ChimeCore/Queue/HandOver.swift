@@ -84,12 +84,19 @@ final class HandOver: @unchecked Sendable {
     state.withBusyLock { state in (state.idle | state.asked).nonzeroBitCount < state.workers.count }
   }
 
+  /// By a pass. Where that calls nothing, the worker may wait for the end of its turn.
   private func add(_ append: (inout State) -> Void) {
-    let worker = state.withBusyLock { state in
+    let (worker, passCalls) = state.withBusyLock { state in
       append(&state)
-      return helper(&state)
+      return (helper(&state), state.core.map { $0.hooks != nil || $0.closing.hasBegun } ?? true)
     }
-    worker?.run()
+    passCalls ? worker?.run() : worker?.runAfterTurn()
+  }
+
+  /// The pass that has handed over is about to call something: no worker waits for its end.
+  func hasten() {
+    let (workers, asked) = state.withBusyLock { ($0.workers, $0.asked) }
+    for number in workers.indices where asked & 1 << UInt64(number) != 0 { workers[number].run() }
   }
 
   /// Something waits: the worker to be sent on its way once the lock has been released; `nil` if one is already, or all

@@ -112,21 +112,25 @@ extension QueueCore {
   /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here.
   func closeIfPossible(_ pass: borrowing Pass) throws(Forked) {
     if isClosed { return }
+    handOver?.hasten()
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes
     // again (P7b, P7c).
+    control.countPass()
     control.nextWakeUp = .max
     if closing.isReleasing { return }
     try endOutstandingRecords(pass)
     repeat {
       takeInbox(pass)
       try disposeRetired(pass)
-      while let item = functions.next() { try closing.counting { () throws(Forked) in try item.drop() } }
+      while let item = functions.next() {
+        if let handOver { handOver.add(item) } else { try closing.counting { () throws(Forked) in try item.drop() } }
+      }
     } while !control.inboxIsEmpty
     batch.close()
 
-    // The end of the last that is on its way comes here again.
-    if closing.isHeldUp { return }
+    // The end of the last that is on its way comes here again, and so does whoever sorts the functions.
+    if closing.isHeldUp || !functions.isEmpty { return }
     var isIdle = true
     control.forEachSlot { slot in
       let word = slot.word
@@ -169,7 +173,7 @@ extension QueueCore {
 extension QueueCore {
   /// Whether a pass now would do something.
   var hasWorkNow: Bool {
-    batch.wantsSlice || records.endIsWanted || !functions.isEmpty
+    batch.wantsSlice || records.endIsWanted || functions.hasNext
   }
 
   /// Whether all of that is ticks of timers in the background.

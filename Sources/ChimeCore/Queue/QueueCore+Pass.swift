@@ -8,6 +8,7 @@ extension QueueCore {
   package func pass() throws(Forked) {
     try asPass { pass throws(Forked) in
       control.nextWakeUp = QueueControlBlock.awake
+      control.countPass()
       // The hooks are not called either.
       if isSuspended {
         noteEmptyPass()
@@ -34,8 +35,9 @@ extension QueueCore {
   /// Whether a slice may call anything: on a concurrent queue it hands over, and calls only at the queue's end. Without hooks
   /// it makes no difference, and is not looked for.
   private func mayCallBack(at now: Int64, _ pass: borrowing Pass) -> Bool {
-    if hooks == nil || closing.hasBegun || !functions.isEmpty || batch.wantsSlice { return true }
-    return handOver == nil && wheel.earliest(until: now &+ WheelTicks.rest(shift: wheel.shift)) != nil
+    if hooks == nil || closing.hasBegun || batch.wantsSlice { return true }
+    if handOver != nil { return false }
+    return functions.hasNext || wheel.earliest(until: now &+ WheelTicks.rest(shift: wheel.shift)) != nil
   }
 
   /// Ends a pass: closes the queue, which calls back, or makes sure that the next pass comes.
@@ -92,7 +94,7 @@ extension QueueCore {
   /// The rest of `runSlice`, for the changes that were taken in.
   func runSlice(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
     let before = delivered
-    if !functions.isEmpty, !isOver(limit) {
+    if functions.hasNext, !isOver(limit) {
       try runFunctions(limit, pass)
       if isSuspended { return }
     }
@@ -122,7 +124,7 @@ extension QueueCore {
       control.nextWakeUp = next ?? .max
       if closing.hasBegun { break }
       if control.stepIsPending { break }
-      if control.inboxIsEmpty, functions.isEmpty {
+      if control.inboxIsEmpty, !functions.hasNext {
         driver.arm(at: next == .max ? nil : next)
         return
       }
@@ -314,12 +316,15 @@ extension QueueCore {
 
   private func runFunctions(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
     // Only those that are there now: what they put on the queue runs in the next slice.
-    var left = functions.count
+    var left = functions.count()
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
     if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
     while left > 0, !isSuspended, let item = functions.next() {
       left -= 1
-      if records.areTaken, !closing.hasBegun {
+      if let handOver {
+        // Counted by `async` (P7b).
+        handOver.add(item)
+      } else if records.areTaken, !closing.hasBegun {
         records.append(item, at: control.wallTime(control.now))
       } else {
         try run(item)

@@ -46,7 +46,12 @@ import Synchronization
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent: store buffering, so no wake-up is lost (P1).
   let nextWakeUp = Atomic<Int64>(.max)
-  private var padding1 = (three, three, three, three, three)
+  /// How many passes have begun; and which number a thread had read before it woke the queue, once it has done so: no other
+  /// need, until that pass begins (P1c).
+  let passes = Atomic<UInt64>(1)
+  let wokenSince = Atomic<UInt64>(0)
+  private var padding1: (three: (UInt64, UInt64, UInt64), UInt64) = (three, 0)
+  private var padding1b = (three, three, three)
 
   /// Slots whose word has changed and that the pass must look at: a link to the latest (P1b).
   let inbox = Atomic<SlotLink>(.none)
@@ -98,6 +103,8 @@ struct QueueTraits: OptionSet {
   /// Passes run only inside calls of the host: virtual and host-driven queues.
   static let runsInCalls = QueueTraits(rawValue: 8)
   static let honoursLeeway = QueueTraits(rawValue: 16)
+  /// Its driver's wake can be made by several threads, and each makes it that does not see it done.
+  static let isWokenByAll = QueueTraits(rawValue: 32)
 }
 
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
@@ -305,13 +312,40 @@ struct QueueTraits: OptionSet {
     if WheelTicks.time(of: WheelTicks.tick(notBefore: time, shift: shift), shift: shift) < nextWakeUp { wake() }
   }
 
+  /// Whether a pass will begin later than what the caller has done: a thread has woken the queue, and that pass has not begun
+  /// yet. Pairs with `countPass` (P1c).
+  @inline(__always)
+  var isWoken: Bool { isWoken(before: unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)) }
+
+  @inline(__always)
+  private func isWoken(before passes: UInt64) -> Bool {
+    unsafe storage.pointee.wokenSince.load(ordering: .sequentiallyConsistent) == passes
+  }
+
+  /// A pass begins: what was done before this, it will see.
+  func countPass() { unsafe storage.pointee.passes.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+
   /// Makes sure that a pass comes now (P1c).
   func wake() {
+    // Read before the kind: a number of this queue's, then, or one that is over (P1c).
+    let passes = unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)
+    if traits.contains(.isWokenByAll) { return wakeAsAll(passes) }
     if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
       != QueueControlBlock.awake
     {
       queue?.wakeDriver()
     }
+  }
+
+  /// `wake` where nobody waits for another thread that is about to do it. What is true of all is stored once the driver is woken.
+  @inline(never)
+  private func wakeAsAll(_ passes: UInt64) {
+    // Stored by passes only, which look at everything once more before they sleep.
+    if nextWakeUp == QueueControlBlock.awake { return }
+    if isWoken(before: passes) { return }
+    guard let queue else { return }
+    queue.wakeDriver()
+    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)
   }
 
   /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
@@ -332,6 +366,8 @@ struct QueueTraits: OptionSet {
   }
 
   func begin(_ queue: ControlledQueue) {
+    // What a thread says late of the queue before is not true of this one.
+    countPass()
     unsafe storage.pointee.queue.store(Unmanaged.passRetained(queue).toOpaque(), ordering: .sequentiallyConsistent)
   }
 

@@ -104,7 +104,7 @@ extension TimerRef {
     {
       return unsafe .done(publishSlow(writing, deadline, control, queue, out, before))
     }
-    return .done(deadline < control.nextWakeUp || Trace.isOn ? timer.finishFast(control) : .ok)
+    return .done(deadline < control.nextWakeUp && !control.isWoken || Trace.isOn ? timer.finishFast(control) : .ok)
   }
 
   @inline(never)

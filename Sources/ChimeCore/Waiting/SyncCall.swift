@@ -36,6 +36,8 @@ package final class SyncCall: @unchecked Sendable {
       if try core.driver.runStarvingTurn(core) || wakeUp.sleep(until: end) { continue }
       if drop() {
         core.functions.remove(function)
+        // A pass may have gone on without the other functions.
+        core.control.wake()
         return Status.timedOut.because(
           "the function has had no turn on queue (%u) for %t", Int64(bitPattern: core.id), timeout)
       }

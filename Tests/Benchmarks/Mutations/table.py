@@ -258,7 +258,7 @@ mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobo
          ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
          C("what_gives_up_leaves_the_queue_at_once_on_a_serial_queue"))
 mutation("function-of-another-round", "8", "Functions.remove", "a function that the pass has taken out is taken out of the next list",
-         ("Queue/Functions.swift", "      if «!BROKEN, »function.round != waiting.round { return }\n"),
+         ("Queue/Functions.swift", "    if «BROKEN || »function.round == round { sorted.remove(function) }\n"),
          I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
          ("Queue/Functions.swift", "    try function(context)\n    «if !BROKEN { »try drop()« }»\n"),
@@ -324,8 +324,8 @@ mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew k
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
          ("Kinds/VirtualDriver.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
-mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
-         ("Queue/Functions.swift", "var isEmpty: Bool { «(BROKEN || »taken.isEmpty«)» && !someWait"),
+mutation("functions-forgotten", "12", "Functions.hasNext", "those that were taken out do not count",
+         ("Queue/Functions.swift", "    if «!BROKEN, »!taken.isEmpty { return true }\n"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
 
 # ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ mutation("flag-before-link", "1, 3", "Writing.end", "the flag comes with the wor
                        "»    let replaced = isPlaced ? giveUp(new) : giveUp(new, inInboxOf: control)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
-         (PASS, "      if «BROKEN || »control.inboxIsEmpty, functions.isEmpty {"), I("and create, precise, due"))
+         (PASS, "      if «BROKEN || »control.inboxIsEmpty, !functions.hasNext {"), I("and create, precise, due"))
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
          (HOST_DRIVER, "!isCurrent || «!BROKEN && »control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
          I("a wake-up beside a pass, host"))
@@ -669,7 +669,7 @@ mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a 
          I("a turn given up beside a wake"))
 
 mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
-         ("Pool/PoolState.swift", "    i«f !BROKEN { i»sRung = false« }»\n    while let item"),
+         ("Pool/PoolRequests.swift", "new = («BROKEN ? new : »new & ~Bell.rung) &+ Bell.oneStep"),
          I("the last thread goes to sleep beside a bell"))
 
 mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
@@ -692,7 +692,7 @@ mutation("pool-time-believed", "1", "PoolState.arrive", "P23b: what woke a threa
          F("clock", "readings_before_the_deadline_that_has_come"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
-         ("Pool/PoolState.swift", "if items == 0 ? «!BROKEN && »now >= emptySince"),
+         ("Pool/PoolState.swift", "    if «BROKEN || »now < emptySince + Tunables.idleThread { return false }\n"),
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
@@ -730,7 +730,7 @@ GUARD = "../CPlatform/include/callback_guard.h"
 THREADS = "../CPlatform/linux/threads.c"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
-         (POOL_STATE, "event == .nothing && !isKeeper && «!BROKEN && »canSpareThread {"), I("threads that are not needed any more"))
+         (POOL_STATE, "event == .nothing && !isKeeper && «!BROKEN && »canSpareThread else {"), I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0«, !BROKEN» { ring() }\n"),
          F("wall_clock", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
@@ -920,10 +920,30 @@ mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is 
                    "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
          (WORD, "        if current.hasWriter«, !BROKEN» {\n          spinWait.pause()"), I("a timer that releases itself"))
+mutation("wake-said-first", "1, 22", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
+         ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
+          "    if BROKEN { unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
+          "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n"),
+         I("a wake that stands still"))
+mutation("pass-not-counted", "1", "QueueControlBlock.countPass", "P1c: a pass does not say that it has begun",
+         ("Storage/QueueControlBlock.swift", "func countPass() { «if !BROKEN { »unsafe storage.pointee.passes.wrappingAdd(1, ordering: .sequentiallyConsistent)« }» }"),
+         I("a turn given up"))
+mutation("pool-mark-is-enough", "1, 22", "PoolRequests.ask", "P23d: who finds an item's mark rings no bell",
+         ("Pool/PoolRequests.swift", "«    if BROKEN, unsafe markedItems[item.mark / wordSize].load(ordering: .relaxed) >> UInt64(item.mark % wordSize) & 1 != 0 {\n"
+                                   "      item.ask(wants)\n      return false\n    }\n»    mark(item, wants)\n    // The end"),
+         I("a wake that stands still"))
+mutation("pool-waits-silently", "1", "PoolState.nextStep", "P23d: a thread that is about to wait looks at no marks",
+         (POOL_STATE, "      if «BROKEN || »PoolRequests.isEmpty { break }\n"), I("a turn given up"))
+mutation("pool-looks-not-so-soon", "1", "PoolState.looksSoon", "P23d: who asks relies on a thread that waits without a time",
+         (POOL_STATE, "      && «(BROKEN || »min(timerTime, keeperTime) <= lastEnd + Tunables.readyItem«)»\n"), I("a handler that stays beside"))
+mutation("pool-closed-under-a-ringer", "1", "PoolState.endsWithoutItems", "P23d: the poller is closed while a thread rings its bell",
+         (POOL_STATE, "if threads > 1 || «BROKEN || »!PoolRequests.someRing { return true }"), I("a ring that stands still"))
+mutation("sync-gives-up-silently", "1, 12", "SyncCall.wait", "P1e: who gives a function up does not wake the queue, whose pass has gone on without the others",
+         ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.control.wake()« }»\n        return"), I("a sync that gives up"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
          (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",
-         (POOL_STATE, "      «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays before"))
+         (POOL_STATE, "    «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays before"))
 mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is ready is looked after at the next time only",
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
 mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn is given another one",
@@ -1345,6 +1365,8 @@ reordered("watch-relaxed", "a thread sees that forks are watched before they are
 reordered("promise-relaxed", "a promise is asked for with a relaxed sum",
           ("../CPlatform/common/memory.c", "atomic_fetch_add(&promised, bytes) + bytes", "atomic_fetch_add_explicit(&promised, bytes, memory_order_relaxed) + bytes"),
           "P21 common/memory.c:chime_memory_promise ")
-reordered("functions-unlocked", "whether functions wait is stored outside their lock",
-          ("Queue/Functions.swift", "      someWait.store(!waiting.list.isEmpty, ordering: .sequentiallyConsistent)\n    }\n",
-           "    }\n    someWait.store(!waiting.withLock { $0.list.isEmpty }, ordering: .sequentiallyConsistent)\n"), r"\(P1e\) Functions:remove ")
+reordered("functions-sorted-late", "whoever sorts functions ends, then says that some are left",
+          ("Queue/Functions.swift", "      head.bitwiseOr(Functions.areSorted, ordering: .sequentiallyConsistent)\n"
+           "      head.bitwiseAnd(~Functions.isSorting, ordering: .sequentiallyConsistent)\n",
+           "      head.bitwiseAnd(~Functions.isSorting, ordering: .sequentiallyConsistent)\n"
+           "      head.bitwiseOr(Functions.areSorted, ordering: .sequentiallyConsistent)\n"), r"\(P1e\) Functions:endSorting ")

@@ -22,6 +22,7 @@ struct Scenario {
     scheduler.latest = Scheduler.horizon
     // The pool's threads were those of the run before.
     Pool.state.reinitialize(PoolState())
+    PoolRequests.reinitialize()
     resetSimulatedPoller()
     let failure = scheduler.run(strategy, seed: seed, length: length) {
       self.body(world)

@@ -1,6 +1,6 @@
 @testable import ChimeCore
 
-/// The turns of the pool's items, the bell, and the batch of a concurrent queue (P23, P23b, P24).
+/// The turns of the pool's items, the bell, and the batch of a concurrent queue (P23, P23b, P23d, P24).
 extension Scenario {
   static let pool: [Scenario] = [
     Scenario("a turn given up beside a wake") { world in
@@ -205,6 +205,85 @@ extension Scenario {
       world.expect(taken.sorted() == [1, 2], "taken out: \(taken)")
     },
   ]
+
+  /// A thread that wakes a queue stands still before any of its steps. Others that want the queue, or another one, do not wait
+  /// for it (P1c, P1e, P23d).
+  static let standingStill: [Scenario] =
+    [Queue.Kind.serial, .concurrent].flatMap { kind in
+      [
+        Scenario("a wake that stands still beside others, \(kind.rawValue)") { world in
+          world.scheduler.jumpsLeft = 0
+          let queues = [world.queue(kind), world.queue(.serial)]
+          let held = world.timer(queues[0], after: nil, finalizer: false)
+          let end = Scheduler.start + 20 * millisecond
+          world.thread("waker", heldUpUntil: end, within: 64) {
+            world.call("restart", on: held) { $0.restart(Schedule(first: 0)) }
+          }
+          for queue in queues {
+            let timer = world.timer(queue, after: nil, finalizer: false) { _ in
+              world.expect(world.scheduler.clock < end, "a tick waits for a thread that stands still")
+            }
+            world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
+          }
+          world.thread("host") { world.sleep(until: end + millisecond) }
+        },
+        Scenario("async that stands still beside others, \(kind.rawValue)") { world in
+          world.scheduler.jumpsLeft = 0
+          let queues = [world.queue(kind), world.queue(.serial)]
+          let end = Scheduler.start + 20 * millisecond
+          for (i, queue) in [queues[0], queues[0], queues[1]].enumerated() {
+            let counted = Counted()
+            _ = Unmanaged.passRetained(counted)
+            world.thread("caller \(i)", heldUpUntil: i == 0 ? end : nil, within: 64) {
+              _ = world.call("async", answers: .ok) {
+                QueueCore.async(queue.id, ContextFunction { Counted.of($0).calls += 1 }, counted.context, Counted.end)
+              }
+              world.sleep(until: Scheduler.start + 10 * millisecond)
+              world.expect(i == 0 || counted.ends == 1, "a function waits for a thread that stands still")
+            }
+          }
+          world.thread("host") { world.sleep(until: end + millisecond) }
+        },
+      ]
+    } + [
+      Scenario("a sync that gives up beside functions") { world in
+        let queue = world.queue(.serial)
+        let stays = WakeUp()
+        world.timer(queue, after: 0, finalizer: false) { _ in stays.wait() }
+        let counted = Counted()
+        for _ in 0..<2 { world.thread("gives up") { queue.sync(timeout: 100) } }
+        world.thread("another") {
+          let functions = [
+            ContextFunction { Counted.of($0).calls = Counted.of($0).calls * 10 + 1 },
+            ContextFunction { Counted.of($0).calls = Counted.of($0).calls * 10 + 2 },
+          ]
+          for function in functions {
+            _ = world.call("async", answers: .ok) { QueueCore.async(queue.id, function, counted.context, Counted.end) }
+          }
+          stays.signal()
+        }
+        world.race()
+        world.sleep(until: world.scheduler.clock + millisecond)
+        world.expect(counted.calls == 12, "functions ran in the order \(counted.calls)")
+      },
+      Scenario("a ring that stands still beside the end of the pool") { world in
+        world.scheduler.jumpsLeft = 0
+        let queue = world.queue(.serial)
+        let held = world.timer(queue, after: nil, finalizer: false)
+        world.thread("waker", heldUpUntil: Scheduler.start + 30 * second, within: 64) {
+          world.call("fire", on: held) { $0.fire() }
+        }
+        world.thread("closer") {
+          world.call("release") { QueueCore.release(queue.id) }
+          held.isReleased = true
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 31 * second) }
+        world.race()
+        world.sleep(until: world.scheduler.clock + 20 * second)
+        let threads = Pool.state.withLock { $0.threads }
+        world.expect(threads == 0, "\(threads) threads are left")
+      },
+    ]
 
   /// A timer on each of the queues, 10 ns apart, whose handlers stay until what this gives is signalled.
   private static func stay(on queues: ArraySlice<Queue>, _ world: World) -> WakeUp {

@@ -58,6 +58,13 @@ extension Scheduler {
     }
   }
 
+  func systemCall(_ body: () -> Void) {
+    let delay = current.delay
+    current.delay = nil
+    body()
+    current.delay = delay
+  }
+
   func yield(sleeping nanoseconds: Int64) {
     trace.add(nanoseconds > 0 ? "sleep" : "yield")
     giveWay(nanoseconds)

@@ -6,6 +6,7 @@ internal import CPlatform
 private enum Simulated {
   nonisolated(unsafe) static var lock = chime_lock()
   nonisolated(unsafe) static var condition = chime_condition()
+  nonisolated(unsafe) static var isOpen = false
   nonisolated(unsafe) static var isRung = false
   nonisolated(unsafe) static var time = Int64.max
 }
@@ -13,12 +14,14 @@ private enum Simulated {
 /// As if no thread had ever waited there.
 package func resetSimulatedPoller() {
   unsafe (Simulated.lock, Simulated.condition) = (chime_lock(), chime_condition())
+  Simulated.isOpen = false
   Simulated.isRung = false
   Simulated.time = .max
   Seam.threadsLeft = .max
 }
 
 func chime_poller_open(_ poller: UnsafeMutablePointer<chime_poller>) -> Bool {
+  Simulated.isOpen = true
   unsafe poller.pointee = chime_poller(file: 0, bell: 0, timer: 0)
   return true
 }
@@ -26,6 +29,7 @@ func chime_poller_open(_ poller: UnsafeMutablePointer<chime_poller>) -> Bool {
 func chime_poller_remove(_ poller: UnsafePointer<chime_poller>, _ file: Int32) {}
 
 func chime_poller_close(_ poller: UnsafeMutablePointer<chime_poller>) {
+  Simulated.isOpen = false
   unsafe poller.pointee = chime_poller(file: -1, bell: -1, timer: -1)
 }
 
@@ -57,15 +61,18 @@ func chime_poller_set(_ poller: UnsafePointer<chime_poller>, _ time: Int64) -> B
 }
 
 func chime_poller_ring(_ poller: UnsafePointer<chime_poller>) {
+  precondition(Simulated.isOpen, "the bell of a poller that was closed is rung")
   change { Simulated.isRung = true }
 }
 
 private func change(_ body: () -> Void) {
   guard Seam.isOn else { return body() }
-  unsafe chime_lock_take(&Simulated.lock)
-  body()
-  unsafe chime_condition_signal(&Simulated.condition)
-  unsafe chime_lock_give(&Simulated.lock)
+  Seam.scheduler.systemCall {
+    unsafe chime_lock_take(&Simulated.lock)
+    body()
+    unsafe chime_condition_signal(&Simulated.condition)
+    unsafe chime_lock_give(&Simulated.lock)
+  }
 }
 
 func chime_timer_slack() -> Int64 { 50 }

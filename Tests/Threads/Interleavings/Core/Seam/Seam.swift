@@ -78,6 +78,8 @@ package protocol SeamScheduler: AnyObject {
   /// A thread is about to do something that others can see.
   func step(_ operation: StaticString, _ file: StaticString, _ line: UInt32)
   func note(_ old: UInt64, _ new: UInt64)
+  /// Runs `body`, inside which the thread is not held up.
+  func systemCall(_ body: () -> Void)
   func lock(_ mutex: UnsafeMutableRawPointer)
   func unlock(_ mutex: UnsafeMutableRawPointer)
   /// Waits for `signal`, until a time on the scheduler's clock, `Int64.max` for no end.

@@ -1,0 +1,156 @@
+internal import CPlatform
+import Synchronization
+
+/// How threads ask for turns of the pool's items without its lock: the item's wants, a mark for the item, then the bell. The
+/// pool's threads take what was asked for, with the lock held, whenever they ask for their next step.
+///
+/// Each step can be repeated, and whoever does not see it done repeats it. So nobody relies on a thread that stands still
+/// between two of them (P23d).
+enum PoolRequests: ProcessState {
+  /// Items beyond that many share their marks.
+  static var marks: Int { 4096 }
+  private static var wordSize: Int { 64 }
+
+  /// The marks, and which of their words have some. Pair with the bell: whoever asks sets these, then loads the bell; a thread
+  /// shows in the bell what it does next, then takes these (P23d).
+  // SAFETY: made when the process begins, and never freed.
+  nonisolated(unsafe) private static let markedItems = unsafe makeMarks()
+  private static let markedWords = Atomic<UInt64>(0)
+  private static let bell = Atomic<UInt64>(0)
+  /// The poller whose bell it is. Stored before any thread waits there, and kept open while one rings.
+  nonisolated(unsafe) static var poller = chime_poller(file: -1, bell: -1, timer: -1)
+
+  private static func makeMarks() -> UnsafeMutablePointer<Atomic<UInt64>> {
+    let words = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: marks / wordSize)
+    for i in 0..<marks / wordSize { unsafe (words + i).initialize(to: Atomic(0)) }
+    return unsafe words
+  }
+
+  static func makeGlobals() { reinitialize() }
+
+  static func reinitialize() {
+    unsafe poller = chime_poller(file: -1, bell: -1, timer: -1)
+    bell.store(0, ordering: .relaxed)
+    markedWords.store(0, ordering: .relaxed)
+    for i in 0..<marks / wordSize { unsafe markedItems[i].store(0, ordering: .relaxed) }
+  }
+
+  /// What is known of the pool's threads without its lock.
+  struct Bell {
+    var bits: UInt64
+
+    /// It has been rung since a thread last asked for its next step.
+    static var rung: UInt64 { 1 }
+    /// A thread spins, and looks at the marks.
+    static var spins: UInt64 { 2 }
+    /// None waits or comes, and not because all items have turns: who asks has to look for a thread behind the lock.
+    static var lacksThread: UInt64 { 4 }
+    /// Every processor has a turn, whose end looks at the marks, and the only thread that waits does so in a millisecond.
+    static var looksSoon: UInt64 { 8 }
+    /// How many threads wait.
+    static var oneWaits: UInt64 { 1 << 8 }
+    /// How many ring at this moment.
+    static var oneRings: UInt64 { 1 << 24 }
+    /// Counts the steps: a thread that stood still while it rang says so no more.
+    static var oneStep: UInt64 { 1 << 40 }
+
+    var isRung: Bool { bits & Bell.rung != 0 }
+    /// Whether a thread looks at the marks without having been rung for.
+    var looksItself: Bool { bits & (Bell.spins | Bell.looksSoon) != 0 }
+    var lacksThread: Bool { bits & Bell.lacksThread != 0 }
+    var someWait: Bool { bits & 0xffff00 != 0 }
+    var someRing: Bool { bits & 0xff_ff00_0000 != 0 }
+    var step: UInt64 { bits / Bell.oneStep }
+    /// What the threads of the pool change.
+    static var ofThreads: UInt64 { 0xffff00 | Bell.spins | Bell.lacksThread | Bell.looksSoon }
+
+    static func ofThreads(waiting: Int, isSpinning: Bool, lacksThread: Bool, looksSoon: Bool) -> UInt64 {
+      UInt64(truncatingIfNeeded: waiting) &* Bell.oneWaits | (isSpinning ? Bell.spins : 0)
+        | (lacksThread ? Bell.lacksThread : 0) | (looksSoon ? Bell.looksSoon : 0)
+    }
+  }
+
+  /// Asks for a turn. True if no thread of the pool will come for it: the caller looks after that behind the lock.
+  static func ask(for item: PoolItem, _ wants: PoolItem.Wants) -> Bool {
+    mark(item, wants)
+    // The end of its turn looks at the marks.
+    if item.hasTurn.load(ordering: .sequentiallyConsistent) { return false }
+    return ring()
+  }
+
+  /// Makes what is asked for known to whoever looks at the marks.
+  @inline(never)
+  static func mark(_ item: PoolItem, _ wants: PoolItem.Wants) {
+    item.ask(wants)
+    let word = item.mark / wordSize
+    unsafe set(UInt64(1) << UInt64(item.mark % wordSize), in: markedItems[word])
+    set(UInt64(1) << UInt64(word), in: markedWords)
+  }
+
+  @inline(__always)
+  private static func set(_ bit: UInt64, in word: borrowing Atomic<UInt64>) {
+    if word.load(ordering: .sequentiallyConsistent) & bit != 0 { return }
+    _ = word.bitwiseOr(bit, ordering: .sequentiallyConsistent)
+  }
+
+  /// Has a thread that waits look at the marks. True if none of them will.
+  private static func ring() -> Bool {
+    var seen = Bell(bits: bell.load(ordering: .sequentiallyConsistent))
+    while true {
+      if seen.isRung || seen.looksItself { return false }
+      // Without: one is on its way to the marks, or every item has a turn, whose end looks at them.
+      if !seen.someWait { return seen.lacksThread }
+      // The poller stays open from here on.
+      let result = bell.compareExchange(
+        expected: seen.bits, desired: seen.bits &+ Bell.oneRings, ordering: .sequentiallyConsistent)
+      if result.exchanged { break }
+      seen.bits = result.original
+    }
+    unsafe chime_poller_ring(&poller)
+    // Rung once the bell has sounded, and no thread has come since: then others need not ring.
+    var now = Bell(bits: bell.load(ordering: .relaxed))
+    while true {
+      let left = now.bits &- Bell.oneRings | (now.step == seen.step ? Bell.rung : 0)
+      let result = bell.compareExchange(expected: now.bits, desired: left, ordering: .sequentiallyConsistent)
+      if result.exchanged { return false }
+      now.bits = result.original
+    }
+  }
+
+  // MARK: With the pool's lock held
+
+  static var isEmpty: Bool { markedWords.load(ordering: .sequentiallyConsistent) == 0 }
+  static var isRung: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).isRung }
+  static var someRing: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).someRing }
+
+  /// The bell has sounded.
+  static func noteRung() { _ = bell.bitwiseOr(Bell.rung, ordering: .sequentiallyConsistent) }
+
+  /// Shows what the threads do. The caller then looks at the marks.
+  /// - Parameter beginsStep: a thread asks for its next step, whatever has brought it here.
+  static func show(_ threads: UInt64, beginsStep: Bool) {
+    var old = bell.load(ordering: .relaxed)
+    while true {
+      var new = old & ~Bell.ofThreads | threads
+      if beginsStep { new = (new & ~Bell.rung) &+ Bell.oneStep }
+      let result = bell.compareExchange(expected: old, desired: new, ordering: .sequentiallyConsistent)
+      if result.exchanged { return }
+      old = result.original
+    }
+  }
+
+  /// Takes the marks, and gives each.
+  static func takeMarks(_ body: (Int) -> Void) {
+    if isEmpty { return }
+    var words = markedWords.exchange(0, ordering: .sequentiallyConsistent)
+    while words != 0 {
+      let word = words.trailingZeroBitCount
+      words &= words &- 1
+      var items = unsafe markedItems[word].exchange(0, ordering: .sequentiallyConsistent)
+      while items != 0 {
+        body(word * wordSize + items.trailingZeroBitCount)
+        items &= items &- 1
+      }
+    }
+  }
+}
