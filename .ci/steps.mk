@@ -19,7 +19,7 @@ OTHERS := riscv64 musl ios
 LANDING := \
   lib-checked swift-thread swift interleavings lib swift-counts faults lib-windows lib-arm64 csuite-checked clients readme \
   lib-macos-no-dispatch model windows-csuite hosts fuzz examples csuite macos-types arm64-csuite lib-address macos-look \
-  macos-csuite headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms \
+  macos-csuite headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms stopped \
   csuite-without-dispatch windows-look misuse counts docs installed hardened abi abi-notices documentation documented \
   formatted protocols orders floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
 
@@ -85,6 +85,8 @@ hosts: csuite-checked ; $(STEP) "hosts, checked library" make -C Tests/Faults ho
 refused: hosts csuite ; $(STEP) "allocations refused at random: the C suite's storm, the load" make -C Tests refused
 storms: lib-checked
 	$(STEP) "storms, a second each, and load, checked library" make -C Tests/Threads/Storms quick QUICK=1 BUILD=build/checked LIB=$(checked)
+stopped: lib ; $(STEP) "a thread that stands still behind each instruction" \
+  make -C Tests/Threads/Stopped run EVERY=$(if $(WHOLE),1,7) LIB=$(lib)
 soak: refused ; $(STEP) "soak: six kinds of queue at once" \
   make -C Tests/Threads/Storms soak LIB=$(lib)
 fuzz: ; $(STEP) "sequences of calls, inputs that were kept, address sanitizer" make -C Tests/Model/Fuzz corpus
