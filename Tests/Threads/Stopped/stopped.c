@@ -25,7 +25,6 @@
 
 #define FAR (3600 * CHIME_SECOND)
 #define PATIENCE_NS (10 * CHIME_SECOND)  /* before a probe counts as held up */
-#define MANY 600                         /* instructions: from there on ever fewer, unless it is behind each */
 #define GRACE_NS (5 * CHIME_MILLISECOND) /* for those that may be, which is only printed */
 
 /* ---- What the two processes share -------------------------------------------------------------------------------------- */
@@ -462,8 +461,9 @@ static struct result stop_in(const struct call *call, int stride) {
   const pid_t victim = shared->victim;
   bool goes_on = ptrace(PTRACE_SEIZE, victim, 0, 0) == 0;
   shared->is_traced = 1;
-  for (int instruction = 0; goes_on;
-       instruction += stride + (stride > 1 && instruction > MANY ? (instruction - MANY) / 4 : 0)) {
+  /* Of long calls ever fewer. */
+  const int many = stride > 1 ? 600 : 2000;
+  for (int instruction = 0; goes_on; instruction += stride + (instruction > many ? (instruction - many) / 4 : 0)) {
     /* At the mark before the call. */
     goes_on = stops(victim);
     bool is_over = false;
