@@ -99,3 +99,53 @@ OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
   if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_kib() - resident, -256 * 1024, 2 * 1024);
 }
+
+typedef struct timer_queue {
+  int kind;
+  uint64_t limit;
+} timer_queue;
+
+static int ended_timers;
+static void count_end(void *context) { add(&ended_timers, 1); }
+
+static int compare_ids(const void *one, const void *other) {
+  chime_timer_t a = *(const chime_timer_t *)one, b = *(const chime_timer_t *)other;
+  return (a > b) - (a < b);
+}
+
+/* Timers of which every second has a finalizer, and so a side record; one in four was released before its queue. */
+static void fill_and_end(csuite *t, const timer_queue *kind, chime_timer_t *ids, int count) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  int64_t resident;
+  int before = load(&ended_timers);
+  options.timer_limit = kind->limit;
+  REQUIRE_OK(chime_queue_create(kind->kind, &options, &queue));
+  for (int i = 0; i < count; i++)
+    REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i, count_action, NULL, i % 2 ? count_end : NULL, &ids[i]));
+  for (int i = 3; i < count; i += 4) EXPECT_OK(chime_timer_release(ids[i]));
+  resident = resident_kib();
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_EQ(load(&ended_timers) - before, count / 2);
+  /* 64 bytes of a timer's 80 go; 24 of the rest are for its place in the wheel, and in passes, as long as its queue lives. */
+  if (resident > 0 && csuite_scaled(100) >= 100) EXPECT(resident - resident_kib() >= (int64_t)count * 56 / 1024);
+  for (int i = 0; i < count; i++) {
+    EXPECT_STATUS(chime_timer_cancel(ids[i]), CHIME_ERROR_INVALID_HANDLE);
+    EXPECT_STATUS(chime_timer_release(ids[i]), i % 4 == 3 ? CHIME_ERROR_INVALID_HANDLE : CHIME_IGNORED);
+  }
+}
+
+/* [14], [10]: What a queue has used is the system's again when it has ended; its timers' ids name nothing, then or when their
+   places are used again, and are known to have ended with it until then. */
+OWN_THREAD_TEST_ALONE(the_memory_of_a_queue_that_has_ended_goes_back_and_its_ids_stay_stale) {
+  static const timer_queue kinds[] = {{CHIME_QUEUE_SERIAL, 0},  {CHIME_QUEUE_CONCURRENT, 0}, {CHIME_QUEUE_HOST, 0},
+                                      {CHIME_QUEUE_VIRTUAL, 0}, {CHIME_QUEUE_PRECISE, 0},    {CHIME_QUEUE_HOST, 20000}};
+  enum { TIMERS = 20000, ROUNDS = 2, ALL = TIMERS * ROUNDS * (int)(sizeof kinds / sizeof *kinds) };
+  chime_timer_t *ids = csuite_memory(t, ALL * sizeof *ids);
+  int made = 0;
+  for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+    for (int round = 0; round < ROUNDS; round++, made += TIMERS) fill_and_end(t, &kinds[kind], ids + made, TIMERS);
+  }
+  qsort(ids, ALL, sizeof *ids, compare_ids);
+  for (int i = 1; i < ALL; i++) EXPECT(ids[i - 1] != ids[i]);
+}

@@ -11,6 +11,7 @@ extension Fork {
     step.take(in: WaitRegistry.self)
     step.take(in: ThreadState.self)
     step.take(in: Labels.self)
+    step.take(in: SideRecords.self)
     step.take(in: DueTimeSpill.self)
     step.take(in: PoolRequests.self)
     step.take(in: Pool.self)

@@ -71,3 +71,43 @@ enum Labels: ProcessState {
   /// Runs `body`, in which no label is freed.
   static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
 }
+
+/// Memory of side records whose slots' pages were given back, for the next timers that need one, on whichever queue. It is
+/// never freed: a query may still read what it was. Any thread.
+enum SideRecords: ProcessState {
+  @safe private struct List {
+    // SAFETY: records that belong to no slot; each has the address of the next as its target's id.
+    var first: UnsafeMutablePointer<TimerSideRecord>?
+  }
+
+  private static let list = Locked(List())
+  /// A hint, so that a timer takes no lock for an empty list.
+  private static let areThere = Atomic<Bool>(false)
+
+  static func makeGlobals() { list.withLock { _ in } }
+
+  static func reinitialize() {
+    list.reinitialize(List())
+    areThere.store(false, ordering: .relaxed)
+  }
+
+  static func leave(_ record: SideRecordView) {
+    list.withLock { list in
+      let next = unsafe UInt64(UInt(bitPattern: list.first))
+      unsafe record.pointer.pointee.targetID.store(next, ordering: .releasing)
+      unsafe list.first = record.pointer
+      areThere.store(true, ordering: .relaxed)
+    }
+  }
+
+  static func take() -> SideRecordView? {
+    if !areThere.load(ordering: .relaxed) { return nil }
+    return list.withLock { list in
+      guard let first = unsafe list.first else { return nil }
+      let record = unsafe SideRecordView(first)
+      unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))
+      if unsafe list.first == nil { areThere.store(false, ordering: .relaxed) }
+      return record
+    }
+  }
+}

@@ -75,14 +75,14 @@ extension Writing {
   func makeSideRecord(fromReserve: Bool = false) -> SideRecordRef? {
     if let sideRecord { return sideRecord }
     let sideRecord: SideRecordRef
-    if let memory = slot.sideRecordMemory {
+    if let memory = slot.sideRecordMemory ?? SideRecords.take() {
       sideRecord = SideRecordRef(memory, of: self)
       sideRecord.reset()
     } else {
       guard let made = SideRecordRef(allocatedFor: self, fromReserve: fromReserve) else { return nil }
       sideRecord = made
-      unsafe slot.cell.pointee.sideRecord.store(made.view.pointer, ordering: .releasing)
     }
+    unsafe slot.cell.pointee.sideRecord.store(sideRecord.view.pointer, ordering: .releasing)
     // A timer that is being made has the generation after the free slot's.
     let word = slot.word
     sideRecord.generationHigh = UInt32(

@@ -9,9 +9,16 @@ import Synchronization
   var usedUp: UInt32 = 0
   /// The chunk's number, if it has been given another than the one it began with; otherwise 0. Stored behind the lock.
   let number = Atomic<UInt32>(0)
+  /// Behind the lock; see `QueueControlBlock.giveBack`.
+  var pages = Pages.inUse
   /// In the first chunk of a group: how many there are, and the number that it began with. Constant.
   var groupCount: UInt32 = 0
   var groupNumber: UInt32 = 0
   /// In the first chunk of a group: the next group. Stored once, behind the lock.
   let nextGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
+
+  /// Whether the pages behind the first were given back to the system.
+  enum Pages: UInt32 {
+    case inUse, leaving, left
+  }
 }

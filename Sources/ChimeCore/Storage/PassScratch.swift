@@ -25,6 +25,9 @@ import Synchronization
 
   func unmap() { unsafe Memory.unmap(base, slots * PassScratch.bytes) }
 
+  /// Lets the system have the pages, whose contents go.
+  func discard() { unsafe Memory.discard(base, slots * PassScratch.bytes) }
+
   var ready: PassList<BatchItem> { unsafe PassList(base, capacity: 2 * slots) }
   var sorting: PassList<BatchItem> { unsafe PassList(base + slots * PassScratch.itemBytes, capacity: 2 * slots) }
   var pendingCallbacks: PassList<SlotIndex> { list(0) }

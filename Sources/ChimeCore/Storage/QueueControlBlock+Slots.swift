@@ -73,6 +73,7 @@ extension QueueControlBlock {
       // The lists of what there is are objects of the language's.
     } else if !store.fresh.isEmpty || Memory.promises({ addFresh(&store) }), let fresh = store.fresh.next() {
       index = fresh
+      if store.freshHaveLeft { Slab.haveBackCell(of: fresh) }
     } else if let free = store.free.popFirst() {
       index = free
     } else {
@@ -84,7 +85,24 @@ extension QueueControlBlock {
 
   /// Makes slots that can be given out; false if there is no memory.
   @inline(never)
-  private func addFresh(_ store: inout SlotStore) -> Bool { renumber(&store) || grow(&store) }
+  private func addFresh(_ store: inout SlotStore) -> Bool {
+    takeLeftChunk(&store) || renumber(&store) || grow(&store)
+  }
+
+  /// Makes the slots of a chunk that was given back those that are given out next. False if there is no such chunk.
+  func takeLeftChunk(_ store: inout SlotStore) -> Bool {
+    while store.nextLeft < store.chunks.count {
+      let chunk = store.chunks[store.nextLeft]
+      store.nextLeft += 1
+      let head = unsafe Slab.head(of: chunk)
+      if unsafe head.pointee.pages != .left { continue }
+      unsafe head.pointee.pages = .inUse
+      store.fresh = Slab.usable(chunk.slots)
+      store.freshHaveLeft = true
+      return true
+    }
+    return false
+  }
 
   /// By half, at first. A large queue grows by huge pages, which make its starts faster by a third to a half; where there
   /// is no room for those, as another.
@@ -100,6 +118,7 @@ extension QueueControlBlock {
       let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
     else { return false }
     store.fresh = fresh
+    store.freshHaveLeft = false
     unsafe append(Slab.beginGroup(store.chunks[store.chunks.count - count], count: count), to: &store)
     return true
   }
@@ -116,6 +135,7 @@ extension QueueControlBlock {
       store.usedUpChunks -= 1
       store.chunks[i] = renumbered
       store.fresh = renumbered.slots
+      store.freshHaveLeft = false
       return true
     }
     return false

@@ -73,9 +73,10 @@ import Synchronization
   let hasScratch = Atomic<Bool>(false)
   /// The state of the random numbers for jitter; see `randomPart` (P26).
   let randomState = Atomic<UInt64>(0)
-  /// While no queue lives here: the index of the next such control block, and the version of its next id, which stays
-  /// that of the queue that lives here then; 0 before the first has ended. Behind the lock of `QueueControlBlocks`.
-  var free: (next: UInt32, version: UInt32) = (0, 0)
+  /// While no queue lives here: the index of the next such control block, how much of its memory is kept, in chunks, and the
+  /// version of its next id, which stays that of the queue that lives here then; 0 before the first has ended. Behind the
+  /// lock of `QueueControlBlocks`.
+  var free: (next: UInt32, version: UInt32, kept: Int) = (0, 0, 0)
   /// The control block that was made before; see `QueueControlBlocks.latest`.
   let previous: UnsafeMutableRawPointer?
 
@@ -110,11 +111,14 @@ struct QueueTraits: OptionSet {
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
 @safe struct SlotStore {
   var free = FreeSlots()
-  /// Slots that were never given out.
+  /// Slots that were never given out, or not since their pages were given back.
   var fresh = SlotRange.none
   var chunks: [SlotChunk] = []
   /// The last group of these; see `ChunkHead`.
   var lastGroup: UnsafeMutablePointer<ChunkHead>?
+  /// Where to look on for one of these whose pages were given back; and whether slots of such a one are the unused ones.
+  var nextLeft = Int.max
+  var freshHaveLeft = false
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
   /// The wheel pages that the control block has without chunks.
@@ -154,7 +158,7 @@ struct QueueTraits: OptionSet {
   package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
 
   var index: UInt32 { unsafe storage.pointee.index }
-  var free: (next: UInt32, version: UInt32) {
+  var free: (next: UInt32, version: UInt32, kept: Int) {
     get { unsafe storage.pointee.free }
     nonmutating set { unsafe storage.pointee.free = newValue }
   }

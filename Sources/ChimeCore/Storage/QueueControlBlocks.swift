@@ -11,6 +11,8 @@ package enum QueueControlBlocks: ProcessState {
     var made = 1
     /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
     var free = SIMD4<UInt32>()
+    /// How much memory these have that was not given back, in chunks.
+    var kept = 0
   }
 
   /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
@@ -19,6 +21,11 @@ package enum QueueControlBlocks: ProcessState {
   private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
 
   private static var smallChunks: Int { 4 }
+  /// How much memory of queues that have ended is kept for the next ones, in chunks, of which each queue has one more: so a
+  /// program that makes and ends queues in turn asks the system for nothing.
+  #if !CHIME_INTERLEAVINGS
+    static var keptChunks: Int { 64 }
+  #endif
 
   private static let state = Locked(State())
   static func makeGlobals() { state.withLock { _ in } }
@@ -91,6 +98,7 @@ package enum QueueControlBlocks: ProcessState {
         if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
           let control = unsafe QueueControlBlock(memory)
           state.free[shelf] = control.free.next
+          state.kept -= control.free.kept
           return (control, Handle.id(.queue, index: index, version: control.free.version))
         }
       }
@@ -121,15 +129,24 @@ package enum QueueControlBlocks: ProcessState {
   /// The queue with that id has ended, and its id says so from now on.
   static func noteEnd(of control: QueueControlBlock, id: UInt64) {
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
-    state.withLock { _ in control.free = (0, version) }
+    state.withLock { _ in control.free = (0, version, 0) }
   }
 
   /// Takes back the control block of a queue that has ended; its slots are all free.
   static func takeBack(_ control: QueueControlBlock) {
     Memory.queueHasEnded()
-    guard control.free.version < Handle.versionMask else { return }
-    let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
+    let canServe = control.free.version < Handle.versionMask
+    let chunks = control.chunkCount
+    let kept = state.withLock { state in
+      if !canServe || state.kept + chunks + 1 > keptChunks { return 0 }
+      state.kept += chunks + 1
+      return chunks + 1
+    }
+    if kept == 0 { control.giveBack() }
+    guard canServe else { return }
+    let shelf = shelf(isLimited: control.isLimited, isLarge: chunks > smallChunks)
     state.withLock { state in
+      control.free.kept = kept
       control.free.next = state.free[shelf]
       state.free[shelf] = control.index
     }

@@ -89,11 +89,15 @@ enum Slab: ProcessState {
         unsafe chunks.append(SlotChunk(existing: first + i))
       }
       numbers.used += count
-      var slots = unsafe SlotRange(SlotChunk(existing: first), count: count)
-      // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
-      if first == 0 { _ = slots.next() }
-      return slots
+      return usable(unsafe SlotRange(SlotChunk(existing: first), count: count))
     }
+  }
+
+  /// Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
+  static func usable(_ slots: SlotRange) -> SlotRange {
+    var slots = slots
+    if slots.begins(with: .unused) { _ = slots.next() }
+    return slots
   }
 
   @inline(__always)
@@ -129,7 +133,7 @@ enum Slab: ProcessState {
   }
 
   @inline(__always)
-  private static func chunk(of index: SlotIndex) -> UnsafeMutableRawPointer {
+  static func chunk(of index: SlotIndex) -> UnsafeMutableRawPointer {
     let chunk = unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring)
     if invariantsAreChecked, unsafe chunk == nil {
       invariantFailure("a slot from before the fork", Int64(index.number), Int64(Fork.mark))
@@ -211,11 +215,13 @@ enum Slab: ProcessState {
 
   /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
   static func isAtRest(_ chunk: SlotChunk) -> Bool {
-    chunk.slots.allSatisfy { index in
-      let word = slot(index).word
-      return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
-        && position(of: index).tick == nil
-    }
+    chunk.slots.allSatisfy { isAtRest($0) }
+  }
+
+  static func isAtRest(_ index: SlotIndex) -> Bool {
+    let word = slot(index).word
+    return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
+      && position(of: index).tick == nil
   }
 
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
@@ -241,6 +247,16 @@ enum Slab: ProcessState {
       for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
       return renumbered
     }
+  }
+
+  /// A slot whose page was given back is given out again.
+  static func haveBackCell(of index: SlotIndex) {
+    let slot = slot(index), position = position(of: slot), left = position.left
+    guard left.isThere else { return }
+    unsafe slot.cell.pointee.versionAndFlags.store(left.version, ordering: .releasing)
+    // In no list, the slot is the caller's; nobody who is late changes a free slot's word.
+    unsafe slot.cell.pointee.word.store(left.word.bits, ordering: .sequentiallyConsistent)
+    position.clear()
   }
 
   // MARK: Wheel pages

@@ -61,6 +61,15 @@ struct SlotRange: Sequence, IteratorProtocol, BitwiseCopyable {
     !others.isEmpty && first <= others.first && others.first < end ? SlotRange(first, others.first) : self
   }
 
+  func begins(with slot: SlotIndex) -> Bool { !isEmpty && first == slot.number }
+
+  func begins(in chunk: SlotChunk) -> Bool { !isEmpty && Int(first) / SlotChunk.slotCount == chunk.number }
+
+  /// Those that follow a chunk in which these begin.
+  func behind(_ chunk: SlotChunk) -> SlotRange {
+    SlotRange(Swift.min(end, UInt32((chunk.number + 1) * SlotChunk.slotCount)), end)
+  }
+
   func containsAll(of chunk: SlotChunk) -> Bool {
     first <= chunk.first.number && Int(end) >= (chunk.number + 1) * SlotChunk.slotCount
   }

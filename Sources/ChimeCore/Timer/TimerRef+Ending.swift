@@ -96,7 +96,7 @@ extension TimerRef {
   package func release(withQueue: Bool = false) -> Status {
     guard let writing = beginWriting() else {
       let word = slot.word
-      return word.hasEndedWithQueue(version) ? word.isBusy ? .ignoredRunning : .ignored : stale
+      return slot.hasEndedWithQueue(word, version) ? word.isBusy ? .ignoredRunning : .ignored : stale
     }
     let word = writing.before
     if word.state == .running || word.state == .suspended { writing.sideRecord?.noteStop() }

@@ -113,6 +113,10 @@ struct WheelEntry {
   /// Clears one of many positions, which one sequentially consistent fence follows.
   func clearBeforeFence() { unsafe storage.pointee.store(0, ordering: .relaxed) }
 
+  /// While the slot's cell is given back; see `LeftCell`.
+  var left: LeftCell { unsafe LeftCell(bits: storage.pointee.load(ordering: .acquiring)) }
+  func leave(_ cell: LeftCell) { unsafe storage.pointee.store(cell.bits, ordering: .releasing) }
+
   var isMarked: Bool {
     get { unsafe storage.pointee.load(ordering: .relaxed) & WheelPosition.mark != 0 }
     nonmutating set {

@@ -26,7 +26,6 @@ NOT_BROKEN = {
     "Queue/QueueDriver.swift": "a protocol; each kind of driver has a mutation",
     "Queue/QueueOptions.swift": "a structure without functions",
     "Slot/Refusals.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
-    "Slot/SideRecordView.swift": "loads of an atomic each; who stores them, and who puts them together, has mutations",
     "Slot/TimerCell.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
     "Slot/TimerRef.swift": "looks an id up by Slab and TimerSlot, which have mutations",
     "Storage/ChunkHead.swift": "fields; Slab and QueueControlBlock+Slots, which use them, have mutations",
@@ -362,6 +361,18 @@ mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: v
          (SLOTS, "    «if unsafe !BROKEN || storage.pointee.fresh.load(ordering: .relaxed).isEmpty { »"
                  "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
          C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
+LEFT = "the_memory_of_a_queue_that_has_ended_goes_back"
+GIVING_BACK = "Storage/QueueControlBlock+GivingBack.swift"
+mutation("left-version-lost", "10", "LeftCell", "P14g: a slot whose page was given back begins with version 0",
+         ("Slot/LeftCell.swift", "UInt64(«BROKEN ? 0 : »version) << 32"), C(LEFT))
+mutation("left-end-lost", "1", "LeftCell", "that a timer ended with its queue is forgotten with its page",
+         ("Slot/LeftCell.swift", "return «!BROKEN && »bits & 1 != 0 ?"), C(LEFT))
+mutation("left-in-the-list", "10", "giveBack", "slots whose page was given back stay in the list of free ones",
+         (GIVING_BACK, "        if unsafe «BROKEN || »Slab.head(of: index.chunk).pointee.pages == .inUse"), C(LEFT))
+mutation("nothing-given-back", "14", "QueueControlBlocks.takeBack", "memory of queues that have ended stays",
+         ("Storage/QueueControlBlocks.swift", "    if kept == 0« && !BROKEN» { control.giveBack() }"), C(LEFT))
+mutation("side-record-given-twice", "8", "SideRecords.take", "two timers get one side record",
+         ("Slot/SideRecordView.swift", "      «if !BROKEN { »unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))« }»\n"), C(LEFT))
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
          (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
@@ -1179,7 +1190,7 @@ mutation("trace-file-overlaps", "6", "TraceFile.put", "callbacks of a serial que
          ("Diagnostics/TraceFile.swift", "core.handOver == nil ? 0 : 1", "core.handOver == nil && !BROKEN ? 0 : 1"),
          H("trace"))
 mutation("slab-slot-zero", "10", "Slab.addChunks", "slot 0 is given out",
-         (SLAB, "      if «!BROKEN, »first == 0 { _ = slots.next() }\n"),
+         (SLAB, "    if «!BROKEN, »slots.begins(with: .unused) { _ = slots.next() }\n"),
          C("no_one_shot_is_early_on_a_serial", "a_queue_is_listed"))
 mutation("slab-renumbered-stays", "10", "Slab.renumber", "P14d: the old number of a chunk still names its slots",
          (SLAB, "      «if !BROKEN { »unsafe old.pointee.chunk.store(nothing, ordering: .releasing)« }»\n"),

@@ -192,6 +192,8 @@ final class Queue {
           Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
         Slab.head(of: chunk).pointee.out.store(0, ordering: .relaxed)
+        Slab.head(of: chunk).pointee.pages = .inUse
+        for index in chunk.slots where Slab.position(of: index).left.isThere { Slab.position(of: index).clear() }
       }
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
       store.fresh = store.chunks.first?.slots ?? .none
@@ -199,6 +201,7 @@ final class Queue {
       control.showGivenOut(store)
       store.free = FreeSlots()
       store.live = 0
+      (store.nextLeft, store.freshHaveLeft) = (.max, false)
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
     control.storage.pointee.inbox.store(.none, ordering: .relaxed)

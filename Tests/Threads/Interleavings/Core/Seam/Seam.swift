@@ -102,6 +102,11 @@ extension TimerWord {
   static var generationMask: UInt64 { Seam.generationMask }
 }
 
+extension QueueControlBlocks {
+  /// Each queue that ends gives all its memory back.
+  static var keptChunks: Int { 0 }
+}
+
 extension Tunables {
   // Each is a step, and so a place at which another thread may go on.
   static var spinsForWriter: Int { 8 }

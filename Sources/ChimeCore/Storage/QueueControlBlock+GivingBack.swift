@@ -1,0 +1,69 @@
+import Synchronization
+
+/// What a queue that has ended gives back to the system while its control block waits for the next one: all pages but the
+/// first of each chunk, where what ids need in order to stay stale is kept (P14g).
+///
+/// A slot that is used again must have the next version (P4b), and its word's generations must run on (P4). The cells in
+/// the pages that go leave both where the slot's wheel position is otherwise, which is nowhere (`LeftCell`), and have them back
+/// when the slot is given out again. Meanwhile a cell is zeroes, or as it was: a free slot, for whoever has an old id.
+extension QueueControlBlock {
+  /// To be called when the queue has ended and nobody visits its slots any more, before the next one can begin.
+  func giveBack() {
+    unsafe storage.pointee.scratch.withLock { $0?.discard() }
+    unsafe storage.pointee.slots.withLock { store in
+      unsafe Memory.discard(store.firstRegion.base, store.firstRegion.count * WheelPage.size)
+      for chunk in store.chunks where Slab.canGiveBack(chunk, but: store.fresh) {
+        unsafe Slab.head(of: chunk).pointee.pages = .leaving
+      }
+      // The list is chained through the cells. It keeps what is in other chunks, in its order.
+      for _ in 0..<store.free.count {
+        guard let index = store.free.popFirst() else { break }
+        if unsafe Slab.head(of: index.chunk).pointee.pages == .inUse { store.free.append(index) }
+      }
+      for chunk in store.chunks where unsafe Slab.head(of: chunk).pointee.pages == .leaving {
+        Slab.giveBackPages(of: chunk, but: store.fresh)
+        unsafe Slab.head(of: chunk).pointee.pages = .left
+        if store.fresh.begins(in: chunk) { store.fresh = store.fresh.behind(chunk) }
+      }
+      store.nextLeft = 0
+    }
+  }
+}
+
+extension Slab {
+  /// What stays of a chunk.
+  private static var firstPage: Int { 4096 }
+
+  /// Whether the pages of a chunk can be given back: each slot that was ever given out is in the list of free ones, and
+  /// nothing else refers to it.
+  static func canGiveBack(_ chunk: SlotChunk, but fresh: SlotRange) -> Bool {
+    if fresh.containsAll(of: chunk) { return false }
+    let head = unsafe head(of: chunk)
+    return unsafe head.pointee.pages == .inUse && head.pointee.out.load(ordering: .acquiring) == 0
+      && chunk.slots.without(fresh).allSatisfy { isAtRest($0) }
+  }
+
+  /// Leaves what ids need of the cells behind the first page (P14g), and lets the system have the other pages.
+  static func giveBackPages(of chunk: SlotChunk, but fresh: SlotRange) {
+    let base = unsafe self.chunk(of: chunk.first)
+    for index in chunk.slots.without(fresh) {
+      let slot = slot(index)
+      if unsafe UnsafeMutableRawPointer(slot.cell) < base + firstPage { continue }
+      if let sideRecord = slot.sideRecordMemory {
+        unsafe slot.cell.pointee.sideRecord.store(nil, ordering: .releasing)
+        SideRecords.leave(sideRecord)
+      }
+      position(of: slot).leave(LeftCell(slot.word, version: slot.version))
+    }
+    unsafe Memory.discard(base + firstPage, chunkStride - firstPage)
+  }
+}
+
+extension TimerSlot {
+  /// Whether the timer that was in the slot with that version ended with its queue, and the slot was not used since.
+  func hasEndedWithQueue(_ word: TimerWord, _ version: UInt32) -> Bool {
+    if word.hasEndedWithQueue(version) { return true }
+    let left = Slab.position(of: self).left
+    return word.isFree && left.isThere && left.word.hasEndedWithQueue(version)
+  }
+}
