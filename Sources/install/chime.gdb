@@ -18,7 +18,7 @@ class ChimeDump(gdb.Command):
     Of a running process deadlines are told from now. A core file does not say when it was made: they are told from when
     a queue was last at work, or from TIME, in nanoseconds of CLOCK_MONOTONIC."""
 
-    MAGIC = b"chime layout 2\n\0"
+    MAGIC = b"chime layout 1\n\0"
     MEMBERS = (
         "control_id control_virtual_now control_traits control_clock control_core"
         " core_id core_label"
@@ -26,7 +26,6 @@ class ChimeDump(gdb.Command):
         " slots_in_chunk slot_size"
         " slot_word slot_deadline slot_period slot_side_record slot_version_and_flags slot_sequence"
         " side_missed side_sequence_high side_label"
-        " chunk_slots"
     ).split()
     STATES = ("idle", "running", "suspended", "finished", "cancelled")
     NEVER = 2**63 - 1
@@ -150,7 +149,7 @@ class ChimeDump(gdb.Command):
                 if found or number > 2**18 - 2:
                     return found
             else:
-                found.setdefault(control, []).append((number * self.slots_in_chunk, chunk + self.chunk_slots))
+                found.setdefault(control, []).append((number * self.slots_in_chunk, chunk))
             number += 1
 
     def clock(self, control):

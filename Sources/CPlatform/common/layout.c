@@ -17,12 +17,11 @@ typedef struct chime_layout {
   uint32_t slots_in_chunk, slot_size;
   uint32_t slot_word, slot_deadline, slot_period, slot_side_record, slot_version_and_flags, slot_sequence;
   uint32_t side_missed, side_sequence_high, side_label;
-  uint32_t chunk_slots;
 } chime_layout_record;
 
 /* In memory that is written to, so that it is in every core file. */
 static chime_layout_record chime_layout __attribute__((used)) = {
-    .magic = "chime layout 2\n",
+    .magic = "chime layout 1\n",
     /* QueueControlBlockStorage; its core is a pointer, and the lowest of its traits says that it is virtual */
     .control_id = 0,
     .control_virtual_now = 16,
@@ -51,8 +50,6 @@ static chime_layout_record chime_layout __attribute__((used)) = {
     .side_missed = 16,
     .side_sequence_high = 24,
     .side_label = 56,
-    /* Slab: where a chunk's slots begin */
-    .chunk_slots = 3200,
 };
 
 void chime_layout_note_queues(const void *table) { chime_layout.queues = table; }

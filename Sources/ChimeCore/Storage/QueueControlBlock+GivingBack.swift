@@ -45,7 +45,7 @@ extension Slab {
 
   /// Leaves what ids need of the cells behind the first page (P14g), and lets the system have the other pages.
   static func giveBackPages(of chunk: SlotChunk, but fresh: SlotRange) {
-    let base = unsafe self.chunk(of: chunk.first)
+    let base = unsafe self.chunk(of: chunk.first) - cellsOffset
     for index in chunk.slots.without(fresh) {
       let slot = slot(index)
       if unsafe UnsafeMutableRawPointer(slot.cell) < base + firstPage { continue }

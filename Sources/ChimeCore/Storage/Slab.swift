@@ -17,7 +17,7 @@ enum Slab: ProcessState {
   static var linksOffset: Int { 0 }
   static var positionsOffset: Int { linksOffset + 256 * 4 }
   static var headOffset: Int { positionsOffset + 256 * 8 }
-  /// Debuggers find the cells here: CPlatform's layout.c.
+  /// Where the cells begin, which is the address by which a chunk is known; debuggers find them by it (CPlatform's layout.c).
   static var cellsOffset: Int { headOffset + 128 }
   static var wheelPagesOffset: Int { cellsOffset + 256 * 64 }
   static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
@@ -80,8 +80,9 @@ enum Slab: ProcessState {
       let first = numbers.used
       let bytes = count * chunkStride
       guard first + count <= maximumChunks,
-        let memory = unsafe count == chunksInHugePages ? Memory.mapHuge(bytes) : Memory.map(bytes)
+        let mapped = unsafe count == chunksInHugePages ? Memory.mapHuge(bytes) : Memory.map(bytes)
       else { return nil }
+      let memory = unsafe mapped + cellsOffset
       for i in 0..<count {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
         unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
@@ -105,9 +106,8 @@ enum Slab: ProcessState {
 
   @inline(__always)
   static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
-    // SAFETY: a chunk has 256 cells there; zero bytes are a free cell.
-    unsafe TimerSlot(
-      cell: (chunk + cellsOffset).assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
+    // SAFETY: a chunk's address is that of its 256 cells; zero bytes are a free cell.
+    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
   }
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
@@ -182,7 +182,7 @@ enum Slab: ProcessState {
 
   private static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
     // SAFETY: zero bytes are a new one.
-    unsafe (chunk + headOffset).assumingMemoryBound(to: ChunkHead.self)
+    unsafe (chunk + (headOffset - cellsOffset)).assumingMemoryBound(to: ChunkHead.self)
   }
 
   // MARK: Groups of chunks
@@ -203,7 +203,7 @@ enum Slab: ProcessState {
     let first = unsafe SlotChunk(existing: Int(group.pointee.groupNumber) + number)
     if fresh.containsAll(of: first) { return nil }
     // SAFETY: the chunks of a group follow one another.
-    let chunk = unsafe UnsafeMutableRawPointer(group) + (number * chunkStride - headOffset)
+    let chunk = unsafe UnsafeMutableRawPointer(group) + (number * chunkStride + cellsOffset - headOffset)
     let head = unsafe head(at: chunk)
     if unsafe head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
     let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
@@ -231,7 +231,9 @@ enum Slab: ProcessState {
     numbers.withLock { numbers in
       // SAFETY: nobody knows of it before it is there.
       let renumbered = unsafe SlotChunk(existing: numbers.used)
-      if unsafe numbers.nothing == nil { unsafe numbers.nothing = unsafe Memory.map(chunkStride) }
+      if unsafe numbers.nothing == nil {
+        unsafe numbers.nothing = unsafe Memory.map(chunkStride).map { unsafe $0 + cellsOffset }
+      }
       guard numbers.used < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
       let old = unsafe existingEntry(of: chunk.first)
       let new = unsafe existingEntry(of: renumbered.first)
@@ -264,7 +266,7 @@ enum Slab: ProcessState {
   /// The wheel pages that come with a chunk.
   static func wheelPages(of chunk: SlotChunk) -> WheelPageRegion {
     unsafe WheelPageRegion(
-      base: Slab.chunk(of: chunk.first) + wheelPagesOffset,
+      base: Slab.chunk(of: chunk.first) + (wheelPagesOffset - cellsOffset),
       count: wheelPagesPerChunk)
   }
 }
