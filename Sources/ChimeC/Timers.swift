@@ -73,7 +73,17 @@ private func startSlow(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> Status {
-  .of { () throws(Status) in
+  if let timer = unsafe timer, unsafe Arguments.haveHandlerOnly(options),
+    let hasDeadline = unsafe Arguments.oneShotHasDeadline(schedule),
+    let handler = unsafe Arguments.tickFunction(options.pointee.handler),
+    let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns),
+    case .done(let status) = unsafe TimerRef.createListed(
+      on: queue, handler, Context(options.pointee.context), first: schedule.pointee.first_ns,
+      firstIsDeadline: hasDeadline, leeway: leeway, out: timer)
+  {
+    return status
+  }
+  return .of { () throws(Status) in
     let options = try unsafe Arguments.timerOptions(options, on: queue, selfRelease: timer == nil)
     return try unsafe TimerRef.create(on: queue, options, Arguments.schedule(schedule), out: timer)
   }
@@ -92,6 +102,12 @@ public func chime_timer_after(
     return status.rawValue
   }
   if delay_ns < 0 { return Arguments.negative("delay_ns", delay_ns).rawValue }
+  if unsafe finalizer == nil, let timer = unsafe timer, let function = unsafe Arguments.tickFunction(handler),
+    case .done(let status) = unsafe TimerRef.createListed(
+      on: queue, function, Context(context), first: delay_ns, firstIsDeadline: false, leeway: .none, out: timer)
+  {
+    return status.rawValue
+  }
   return unsafe start(queue, Schedule(first: delay_ns), handler, context, finalizer, timer).rawValue
 }
 

@@ -60,6 +60,14 @@ static void create_start_cancel_release(int i) {
   chime_timer_release(made);
 }
 
+/* Queues four apart share a place in what each thread keeps for queues. */
+static void on_eight_queues_in_turn(int i) {
+  static chime_queue_t queues[32];
+  for (int j = 0; i == 0 && j < 32; j++) REQUIRE(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queues[j]) == CHIME_OK);
+  queue = queues[i % 8 * 4];
+  create_start_cancel_release(i);
+}
+
 static void postpone_until(int i) { chime_timer_postpone_until(timer, start + CHIME_HOUR + i); }
 static void postpone_nothing(int i) { chime_timer_postpone_until(timer, start + i); }
 static void restart(int i) { chime_timer_restart(timer, NULL); }
@@ -153,6 +161,7 @@ static const struct work {
   void (*then)(int); /* not counted */
 } works[] = {
     {"create, start, cancel, release", VIRTUAL, create_start_cancel_release, 1, 0, 0, NULL},
+    {"the same, on eight queues in turn", VIRTUAL, on_eight_queues_in_turn, 1, 0, 0, NULL},
     {"start, without an id", VIRTUAL, start_without_id, 100, 0, 0, a_pass},
     {"postpone_until", VIRTUAL, postpone_until, 1, 1, 0, NULL},
     {"postpone_until, to no later time", VIRTUAL, postpone_nothing, 1, 1, 0, NULL},

@@ -149,3 +149,53 @@ OWN_THREAD_TEST_ALONE(the_memory_of_a_queue_that_has_ended_goes_back_and_its_ids
   qsort(ids, ALL, sizeof *ids, compare_ids);
   for (int i = 1; i < ALL; i++) EXPECT(ids[i - 1] != ids[i]);
 }
+
+/* [14]: The pages of its wheel come with a queue's first timer. */
+OWN_THREAD_TEST_ALONE(a_queue_that_has_no_timer_yet_holds_less_than_48_kib) {
+  static const int kinds[] = {CHIME_QUEUE_VIRTUAL, CHIME_QUEUE_HOST, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
+  enum { QUEUES = 300 }; /* more than there were before at once: memory of those is not counted again */
+  for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+    chime_queue_t queues[4 * QUEUES];
+    int made = (int)(kind + 1) * QUEUES;
+    for (int i = 0; i < made - QUEUES; i++) REQUIRE_OK(chime_queue_create(kinds[kind], NULL, &queues[i]));
+    uint64_t before = chime_memory_used();
+    for (int i = made - QUEUES; i < made; i++) REQUIRE_OK(chime_queue_create(kinds[kind], NULL, &queues[i]));
+    EXPECT(chime_memory_used() - before < QUEUES * 48 * 1024);
+    for (int i = 0; i < made; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+  }
+}
+
+/* [1], [10]: One thread starts and ends timers on more queues in turn than it keeps free places for: each call does what it
+   does on one queue, and each timer is known to its queue's end. */
+OWN_THREAD_TEST(a_thread_that_uses_many_queues_in_turn_has_timers_like_any_other) {
+  static const int kinds[] = {CHIME_QUEUE_VIRTUAL, CHIME_QUEUE_HOST, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
+  enum { QUEUES = 12, ROUNDS = 100, LAST = (ROUNDS - 1) * QUEUES, ALL = ROUNDS * QUEUES };
+  chime_timer_options options = {.size = sizeof options, .handler = ignore_tick};
+  chime_schedule schedule = {.size = sizeof schedule, .flags = CHIME_SCHEDULE_DEADLINE};
+  for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+    chime_queue_t queues[QUEUES];
+    chime_timer_t ids[ALL];
+    int64_t next;
+    for (int i = 0; i < QUEUES; i++) REQUIRE_OK(chime_queue_create(kinds[kind], NULL, &queues[i]));
+    for (int i = 0; i < ALL; i++) {
+      REQUIRE_OK(chime_queue_now(queues[i % QUEUES], &schedule.first_ns));
+      schedule.first_ns += CHIME_HOUR;
+      if (i % 3) REQUIRE_OK(chime_timer_start(queues[i % QUEUES], &options, &schedule, &ids[i]));
+      else REQUIRE_OK(chime_timer_after(queues[i % QUEUES], CHIME_HOUR, ignore_tick, NULL, NULL, &ids[i]));
+      EXPECT_OK(chime_timer_next_deadline(ids[i], &next));
+      EXPECT_BETWEEN(next - schedule.first_ns, 0, i % 3 ? 0 : CHIME_HOUR);
+      EXPECT_EQ(info_of(t, ids[i]).queue, queues[i % QUEUES]);
+      if (i >= LAST) continue;
+      if (i % 2) EXPECT_OK(chime_timer_cancel(ids[i]));
+      EXPECT_OK(chime_timer_release(ids[i]));
+      EXPECT_STATUS(chime_timer_cancel(ids[i]), CHIME_ERROR_INVALID_HANDLE);
+    }
+    for (int i = 0; i < QUEUES; i++) {
+      EXPECT_EQ(stats_of(t, queues[i]).timers, 1);
+      EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+      EXPECT_STATUS(chime_timer_cancel(ids[LAST + i]), CHIME_ERROR_INVALID_HANDLE);
+    }
+    qsort(ids, ALL, sizeof *ids, compare_ids);
+    for (int i = 1; i < ALL; i++) EXPECT(ids[i - 1] != ids[i]);
+  }
+}

@@ -11,7 +11,7 @@ extension QueueControlBlock {
   func giveBack() {
     unsafe storage.pointee.scratch.withLock { $0?.discard() }
     unsafe storage.pointee.slots.withLock { store in
-      unsafe Memory.discard(store.firstRegion.base, store.firstRegion.count * WheelPage.size)
+      if let first = store.firstRegion { unsafe Memory.discard(first.base, first.count * WheelPage.size) }
       for chunk in store.chunks where Slab.canGiveBack(chunk, but: store.fresh) {
         unsafe Slab.head(of: chunk).pointee.pages = .leaving
       }
@@ -40,7 +40,7 @@ extension Slab {
     if fresh.containsAll(of: chunk) { return false }
     let head = unsafe head(of: chunk)
     return unsafe head.pointee.pages == .inUse && head.pointee.out.load(ordering: .acquiring) == 0
-      && chunk.slots.without(fresh).allSatisfy { isAtRest($0) }
+      && areAtRest(chunk.slots.without(fresh))
   }
 
   /// Leaves what ids need of the cells behind the first page (P14g), and lets the system have the other pages.

@@ -25,6 +25,20 @@ extension QueueControlBlock {
     }
   }
 
+  /// A free slot for a thread whose cache serves another queue, as `takeSlotSlow` would take one; `nil` where that has more
+  /// to do.
+  @inline(__always)
+  func takeListed(_ thread: ThreadState) -> SlotIndex? {
+    if isLimited || thread.claimCacheIfWorthIt(for: self) != nil { return nil }
+    return unsafe storage.pointee.slots.withLock { store in
+      guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { return nil }
+      store.count(out: 1, of: index.chunk)
+      store.live &+= 1
+      showGivenOut(store)
+      return index
+    }
+  }
+
   /// Puts a free slot into the list, with others of a cache that is full.
   func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
     let cache = isLimited || usedUp ? nil : thread?.claimCacheIfWorthIt(for: self)
@@ -114,7 +128,8 @@ extension QueueControlBlock {
 
   @inline(never)
   private func grow(_ store: inout SlotStore, by count: Int) -> Bool {
-    guard store.chunks.reserve(for: count), makeScratch(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
+    guard store.chunks.reserve(for: count), store.prepareFirstRegion(),
+      makeScratch(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
       let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
     else { return false }
     store.fresh = fresh
@@ -128,7 +143,7 @@ extension QueueControlBlock {
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     if store.usedUpChunks == 0 || queue?.isHeldUp == true { return false }
-    for (i, chunk) in store.chunks.enumerated() where store.isUsedUp(chunk) && Slab.isAtRest(chunk) {
+    for (i, chunk) in store.chunks.enumerated() where store.isUsedUp(chunk) && Slab.areAtRest(chunk.slots) {
       guard let renumbered = unsafe Slab.renumber(chunk, &store, owner: UnsafeMutableRawPointer(storage)) else {
         return false
       }

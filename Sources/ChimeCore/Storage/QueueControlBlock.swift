@@ -83,12 +83,12 @@ import Synchronization
   /// 24 bytes of padding.
   private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
 
-  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion, previous: UnsafeMutableRawPointer?) {
+  init(index: UInt32, isLimited: Bool, previous: UnsafeMutableRawPointer?) {
     unsafe self.previous = previous
     unsafe self.index = index
     unsafe self.isLimited = isLimited
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
-    unsafe slots = Locked(SlotStore(firstRegion: pages))
+    unsafe slots = Locked(SlotStore())
   }
 }
 
@@ -121,10 +121,16 @@ struct QueueTraits: OptionSet {
   var freshHaveLeft = false
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
-  /// The wheel pages that the control block has without chunks.
-  let firstRegion: WheelPageRegion
+  /// The wheel pages that the control block has without chunks. They come with the first of these.
+  private(set) var firstRegion: WheelPageRegion?
   /// How many regions of wheel pages the queue's wheel has taken: this one, then those of the chunks, in their order.
   var regionsTaken = 0
+
+  /// Maps the first region if that was not done; false if it is refused.
+  mutating func prepareFirstRegion() -> Bool {
+    if firstRegion == nil { firstRegion = WheelPageRegion.first() }
+    return firstRegion != nil
+  }
 
   /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
   /// taken in the child.

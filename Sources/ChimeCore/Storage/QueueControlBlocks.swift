@@ -80,8 +80,7 @@ package enum QueueControlBlocks: ProcessState {
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
   static func acquire(limited: Bool) throws(Status) -> (control: QueueControlBlock, id: UInt64) {
     if Fork.isChild { throw .inChild }
-    guard Fork.watch() else { throw Memory.refusal }
-    guard Memory.promiseToQueue() else { throw Memory.refusal }
+    guard Fork.watch(), Memory.promiseToQueue() else { throw Memory.refusal }
     do { return try acquireOne(limited: limited) } catch {
       Memory.queueHasEnded()
       throw error
@@ -92,38 +91,44 @@ package enum QueueControlBlocks: ProcessState {
     try state.withLock { state throws(Status) in
       guard prepare() else { throw Memory.refusal }
       guard ThreadState.prepare() else { throw .noThreadKey }
-      for isLarge in [false, true] {
-        let shelf = shelf(isLimited: limited, isLarge: isLarge)
-        let index = state.free[shelf]
-        if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
-          let control = unsafe QueueControlBlock(memory)
-          state.free[shelf] = control.free.next
-          state.kept -= control.free.kept
-          return (control, Handle.id(.queue, index: index, version: control.free.version))
-        }
-      }
-      let index = state.made
-      guard let entry = unsafe entry(index) else {
-        throw Status.limit.because("%n queues exist already", Int64(maximum - 1))
-      }
-      var memory: UnsafeMutableRawPointer?
-      guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
-        let memory = unsafe memory
-      else { throw Memory.refusal }
-      guard let pages = WheelPageRegion.first() else {
-        let status = Memory.refusal
-        unsafe free(memory)
-        throw status
-      }
-      let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
-      unsafe typed.initialize(
-        to: QueueControlBlockStorage(
-          index: UInt32(index), isLimited: limited, pages, previous: latest.load(ordering: .relaxed)))
-      unsafe latest.store(memory, ordering: .relaxed)
-      unsafe entry.pointee.store(memory, ordering: .releasing)
-      state.made += 1
-      return unsafe (QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1))
+      let (small, large) = (shelf(isLimited: limited, isLarge: false), shelf(isLimited: limited, isLarge: true))
+      if state.free[small] | state.free[large] == 0 { try make(&state, isLimited: limited) }
+      let shelf = state.free[small] != 0 ? small : large
+      let index = state.free[shelf]
+      // SAFETY: what is on a shelf is in the table.
+      let entry = unsafe Self.entry(Int(index)).unsafelyUnwrapped
+      let control = unsafe QueueControlBlock(entry.pointee.load(ordering: .acquiring).unsafelyUnwrapped)
+      state.free[shelf] = control.free.next
+      state.kept -= control.free.kept
+      return (control, Handle.id(.queue, index: index, version: control.free.version))
     }
+  }
+
+  /// Puts a new control block on its shelf. Where there are many already, it makes several at once: what stays of queues
+  /// that have ended shares pages then.
+  private static func make(_ state: inout State, isLimited: Bool) throws(Status) {
+    guard state.made < maximum else { throw Status.limit.because("%n queues exist already", Int64(maximum - 1)) }
+    let bytes = unsafe (MemoryLayout<QueueControlBlockStorage>.size + 127) & ~127
+    let count = isLimited ? 1 : min(state.made / 16 + 1, 16, maximum - state.made)
+    var memory: UnsafeMutableRawPointer?
+    guard unsafe posix_memalign(&memory, 128, count * bytes) == 0, let memory = unsafe memory else {
+      throw Memory.refusal
+    }
+    let shelf = shelf(isLimited: isLimited, isLarge: false)
+    // The first comes last: `latest` is where all of the memory begins.
+    for i in (0..<count).reversed() {
+      let (block, index) = unsafe (memory + i * bytes, UInt32(state.made + i))
+      let typed = unsafe block.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
+      unsafe typed.initialize(
+        to: QueueControlBlockStorage(index: index, isLimited: isLimited, previous: latest.load(ordering: .relaxed)))
+      unsafe typed.pointee.free = (state.free[shelf], 1, 0)
+      state.free[shelf] = index
+      unsafe latest.store(block, ordering: .relaxed)
+      // SAFETY: the table has so many.
+      let entry = unsafe Self.entry(Int(index)).unsafelyUnwrapped
+      unsafe entry.pointee.store(block, ordering: .releasing)
+    }
+    state.made += count
   }
 
   /// The queue with that id has ended, and its id says so from now on.

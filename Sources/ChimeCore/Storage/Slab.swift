@@ -213,15 +213,14 @@ enum Slab: ProcessState {
 
   // MARK: Chunks whose versions are used up
 
-  /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
-  static func isAtRest(_ chunk: SlotChunk) -> Bool {
-    chunk.slots.allSatisfy { isAtRest($0) }
-  }
-
-  static func isAtRest(_ index: SlotIndex) -> Bool {
-    let word = slot(index).word
-    return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
-      && position(of: index).tick == nil
+  /// Whether only ids refer to slots: no inbox, no batch, no wheel.
+  @inline(never)
+  static func areAtRest(_ slots: SlotRange) -> Bool {
+    slots.allSatisfy { index in
+      let slot = slot(index), word = slot.word
+      return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
+        && position(of: slot).tick == nil
+    }
   }
 
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when

@@ -81,15 +81,38 @@ extension TimerRef {
     else { return .needsMore }
     let deadline = firstIsDeadline ? first : control.deadline(after: first)
     guard let index = cache.takeOldest() else { return .needsMore }
+    let flags =
+      CellFlags.hasSchedule.rawValue | (firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
+      | (selfRelease ? CellFlags.selfRelease.rawValue : 0) | (ownsContext ? CellFlags.ownsContext.rawValue : 0)
+    return unsafe createFast(index, control, thread, queue, handler, context, flags, first, deadline, leeway, out)
+  }
+
+  /// The same for a timer that is held, and a thread whose cache serves another queue.
+  @inline(never)
+  package static func createListed(
+    on queue: UInt64, _ handler: TickFunction, _ context: Context, first: Int64, firstIsDeadline: Bool,
+    leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>
+  ) -> ShortForm {
+    guard let control = QueueControlBlocks.find(queue), control.createsFast, let thread = ThreadState.existing,
+      firstIsDeadline || first >= 0, let index = control.takeListed(thread)
+    else { return .needsMore }
+    let deadline = firstIsDeadline ? first : control.deadline(after: first)
+    let flags = CellFlags.hasSchedule.rawValue | (firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
+    return unsafe createFast(index, control, thread, queue, handler, context, flags, first, deadline, leeway, out)
+  }
+
+  @inline(__always)
+  private static func createFast(
+    _ index: SlotIndex, _ control: QueueControlBlock, _ thread: ThreadState, _ queue: UInt64, _ handler: TickFunction,
+    _ context: Context, _ flags: UInt32, _ first: Int64, _ deadline: Int64, _ leeway: CompactDuration,
+    _ out: UnsafeMutablePointer<UInt64>?
+  ) -> ShortForm {
     let writing = Writing(free: Slab.slot(index))
     writing.handler = handler
     writing.context = context
     writing.sequence = 0
     let version = writing.slot.version
-    writing.versionAndFlags =
-      version | CellFlags.hasSchedule.rawValue | (firstIsDeadline ? CellFlags.firstIsDeadline.rawValue : 0)
-      | (selfRelease ? CellFlags.selfRelease.rawValue : 0)
-      | (ownsContext ? CellFlags.ownsContext.rawValue : 0)
+    writing.versionAndFlags = version | flags
     writing.activationSequence = control.nextActivationSequence(thread)
     writing.leeway = leeway
     writing.period = first
@@ -99,7 +122,7 @@ extension TimerRef {
     unsafe out?.pointee = timer.id
     // A slot that comes back in a call is often in the inbox still; one that a pass gives back, as that of a timer nobody
     // holds, is not.
-    if let writing = selfRelease
+    if let writing = flags & CellFlags.selfRelease.rawValue != 0
       ? writing.publish(.running, on: control, of: queue) : writing.publishFast(.running, on: control, of: queue)
     {
       return unsafe .done(publishSlow(writing, deadline, control, queue, out, before))

@@ -361,6 +361,12 @@ mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: v
          (SLOTS, "    «if unsafe !BROKEN || storage.pointee.fresh.load(ordering: .relaxed).isEmpty { »"
                  "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
          C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
+mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a slot that a thread without a cache was given: no visit finds it",
+         (SLOTS, "      «if !BROKEN { »store.count(out: 1, of: index.chunk)« }»\n      store.live"),
+         C("a_thread_that_uses_many_queues_in_turn"))
+mutation("wheel-pages-at-once", "14", "SlotStore.prepareFirstRegion", "each queue maps its wheel's first pages when it is made",
+         ("Storage/QueueControlBlocks.swift", "      state.free[shelf] = control.free.next\n«      if BROKEN { unsafe control.storage.pointee.slots.withLock { _ = $0.prepareFirstRegion() } }\n»"),
+         C("a_queue_that_has_no_timer_yet"))
 LEFT = "the_memory_of_a_queue_that_has_ended_goes_back"
 GIVING_BACK = "Storage/QueueControlBlock+GivingBack.swift"
 mutation("left-version-lost", "10", "LeftCell", "P14g: a slot whose page was given back begins with version 0",
