@@ -281,8 +281,9 @@ func TestALimitThatRunningTimersHaveReachedCostsNoCollection(t *testing.T) {
 	for count := 0; count < 3; count++ {
 		held = append(held, must(queue.After(time.Hour, func(*Tick) {})))
 	}
-	refuse := func(most uint32) {
+	refuse := func(each time.Duration) { // between two attempts, of three collections each; 0: none
 		t.Helper()
+		begin, most := time.Now(), uint32(0)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for count := 0; count < 100; count++ {
@@ -291,12 +292,15 @@ func TestALimitThatRunningTimersHaveReachedCostsNoCollection(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
+		if each > 0 {
+			most = 3 * uint32(time.Since(begin)/each+1)
+		}
 		if forced := after.NumForcedGC - before.NumForcedGC; forced > most {
 			t.Fatal(forced, "collections")
 		}
 	}
 	refuse(0)
 	must(held[0].Cancel()) // at rest, and held
-	refuse(30)
+	refuse(100 * time.Millisecond)
 	runtime.KeepAlive(held)
 }

@@ -27,6 +27,8 @@ type queue struct {
 	clock  Clock
 	// One for each goroutine that waits in C for this queue: each of them holds a thread of the process.
 	waiting chan struct{}
+	// At the limit: until then none is asked for, since the last one has found nothing. Under `collecting`.
+	nextCollection time.Time
 }
 
 // syncThreads is how many threads may wait in C for one queue. Other goroutines wait in Go, which costs no thread.

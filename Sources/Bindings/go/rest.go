@@ -6,6 +6,7 @@ import "C"
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -177,10 +178,7 @@ func (t *Timer) rest() *rest {
 }
 
 // A queue's limit is there to count what can still tick. But only a collection finds the timers at rest that nobody holds.
-var collecting struct {
-	lock sync.Mutex
-	late time.Time // until then none is asked for, since the last one has found nothing
-}
+var collecting sync.Mutex
 
 // makesRoom is called at a queue's limit: whether a collection has found such timers of the queue. A program whose limit refuses
 // what is too much, because that many run, must not pay for a collection each time.
@@ -189,9 +187,9 @@ func (q *Queue) makesRoom() bool {
 	if err != nil || before.Timers == before.Running {
 		return false
 	}
-	collecting.lock.Lock()
-	defer collecting.lock.Unlock()
-	if time.Now().Before(collecting.late) {
+	collecting.Lock()
+	defer collecting.Unlock()
+	if time.Now().Before(q.inner.nextCollection) {
 		return false
 	}
 	for round := 0; round < 3; round++ {
@@ -200,20 +198,25 @@ func (q *Queue) makesRoom() bool {
 			return err == nil
 		}
 	}
-	collecting.late = time.Now().Add(100 * time.Millisecond)
+	q.inner.nextCollection = time.Now().Add(100 * time.Millisecond)
 	return false
 }
 
-// collectNow returns when the finalizers of what was garbage before have run, or might wait for the caller.
+// How many releases of garbage are under way, each on a goroutine of its own.
+var releasing int32
+
+// collectNow returns when finalizers of what was garbage before have run, and their releases; or after a second, since a function
+// `gone` may wait for the caller.
 func collectNow() {
 	ran := make(chan struct{})
 	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { close(ran) })
 	runtime.GC()
-	late := time.NewTimer(10 * time.Millisecond)
-	defer late.Stop()
+	late := time.Now().Add(time.Second)
 	select {
 	case <-ran:
-		time.Sleep(50 * time.Microsecond) // each release is on a goroutine of its own
-	case <-late.C:
+	case <-time.After(time.Second):
+	}
+	for atomic.LoadInt32(&releasing) > 0 && time.Now().Before(late) {
+		time.Sleep(20 * time.Microsecond)
 	}
 }

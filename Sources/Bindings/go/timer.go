@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,7 +58,12 @@ func (t *timer) collect() {
 		return
 	}
 	// Functions may run inside the call: they must not hold up other finalizers.
-	go func() { raise(C.chime_go_release(t.id).raised) }()
+	atomic.AddInt32(&releasing, 1)
+	go func() {
+		answer := C.chime_go_release(t.id)
+		atomic.AddInt32(&releasing, -1)
+		raise(answer.raised)
+	}()
 }
 
 // call makes a call with the timer, which is not collected until it has returned.
