@@ -13,7 +13,6 @@ final class PoolDriver: QueueDriver {
     self.isConcurrent = isConcurrent
     work = nil
     item = PoolItem(qos)
-    control.traits.insert(.isWokenByAll)
     // Holds the queue until `close`.
     item.open { _ throws(Forked) in try core.pass() }
   }
@@ -23,7 +22,6 @@ final class PoolDriver: QueueDriver {
     isConcurrent = false
     self.work = work
     item = work.item
-    control.traits.insert(.isWokenByAll)
     work.share { () throws(Forked) in try core.pass() }
   }
 

@@ -104,8 +104,6 @@ struct QueueTraits: OptionSet {
   /// Passes run only inside calls of the host: virtual and host-driven queues.
   static let runsInCalls = QueueTraits(rawValue: 8)
   static let honoursLeeway = QueueTraits(rawValue: 16)
-  /// Its driver's wake can be made by several threads, and each makes it that does not see it done.
-  static let isWokenByAll = QueueTraits(rawValue: 32)
 }
 
 /// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
@@ -339,7 +337,7 @@ struct QueueTraits: OptionSet {
   func wake() {
     // Read before the kind: a number of this queue's, then, or one that is over (P1c).
     let passes = unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)
-    if traits.contains(.isWokenByAll) { return wakeAsAll(passes) }
+    if !runsInCalls { return wakeAsAll(passes) }
     if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
       != QueueControlBlock.awake
     {
@@ -347,7 +345,7 @@ struct QueueTraits: OptionSet {
     }
   }
 
-  /// `wake` where nobody waits for another thread that is about to do it. What is true of all is stored once the driver is woken.
+  /// `wake` where nobody waits for another thread that is about to do it: each calls the driver that does not see it done.
   @inline(never)
   private func wakeAsAll(_ passes: UInt64) {
     // Stored by passes only, which look at everything once more before they sleep.
