@@ -59,9 +59,9 @@ def c_counts(library):
         if all_threads == "0":
             yield name, [instructions(times * int(per), "counted", program, name, times, library=library)]
         else:
-            # What is made once goes away in the difference. How the threads meet differs: the least of three.
+            # What is made once goes away in the difference. How the threads meet differs: the least of five.
             found = []
-            for _ in range(3):
+            for _ in range(5):
                 few, many = (instructions(int(per), None, program, name, rounds, library=library) for rounds in (100, 400))
                 found.append(round((many - few) / 300))
             yield name, [min(found)]
