@@ -46,7 +46,7 @@ static int64_t now(void) {
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * CHIME_SECOND + time.tv_nsec;
 }
-static void nap(void) { nanosleep(&(struct timespec){0, 100000}, NULL); }
+static void nap(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }
 
 static void die(const char *what, int status) {
   fprintf(stderr, "stopped: %s: %d\n", what, status);
