@@ -1,6 +1,7 @@
 """Data races that Chime's interface refuses: each program in Refused is compiled with PROBE, and the compiler has to refuse
 it, with the error of its comment `// refused: TEXT` on the line below that, and with no other. Without PROBE all of them
-compile, and without a warning, so that nothing but the race is refused.
+compile, and without a warning, so that nothing but the race is refused. So does what is in Accepted, whether or not code is the
+main actor's unless it says otherwise.
 
     refused.py MODULES      # the folder with Chime.swiftmodule
 """
@@ -39,6 +40,11 @@ def judge(program):
 status, output = compile(programs, "-warnings-as-errors", "-module-name", "Controls")
 if status:
     sys.exit(f"the programs without their races do not compile:\n{output}")
+accepted = sorted((here / "Accepted").glob("*.swift"))
+for isolation in [], ["-default-isolation", "MainActor"]:
+    status, output = compile(accepted, "-warnings-as-errors", "-module-name", "Accepted", *isolation)
+    if status or not accepted:
+        sys.exit(f"what is to compile does not, with {isolation}:\n{output}")
 with ThreadPoolExecutor(2) as pool:
     verdicts = list(pool.map(judge, programs))
 for program, verdict in zip(programs, verdicts):
