@@ -1,7 +1,7 @@
 import ChimeCore
 
 /// The newest tick of a timer that nobody has taken yet, where ticks are taken later than they start: for a call of an
-/// asynchronous handler, or by a reader of `Ticks`. What is lost in between is counted as missed, and a suspension holds it
+/// asynchronous handler, or by a reader of ticks. What is lost in between is counted as missed, and a suspension holds it
 /// back. Pure.
 struct DueTick {
   /// To be taken.

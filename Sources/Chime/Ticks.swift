@@ -1,46 +1,45 @@
 import ChimeCore
 
-/// The ticks of a timer as an asynchronous sequence, which ends with its timer: after the last tick of a limit, when the
-/// timer is cancelled, or when its queue ends.
-///
-/// For a slow reader it keeps one tick, the newest, whose `missed` includes those that the reader has not seen. It goes when
-/// the timer is restarted, rescheduled or cancelled, and waits while that is suspended. Iterate
-/// it once; a second iteration shares the ticks with the first. A reader whose task is cancelled gets `nil`, and the others
-/// go on. The timer stops when the last reference to the sequence and its iterators goes. A sequence that has ended stays
-/// so, even if its timer is started again.
-public struct Ticks: AsyncSequence, Sendable {
+/// The ticks of a timer as an asynchronous sequence; `AnyTimerQueue.ticks(_:)`.
+package struct Ticks: AsyncSequence, Sendable {
   fileprivate let source: TickSource
 
-  /// The timer behind the sequence: it can be suspended and rescheduled. It is kept by the sequence.
-  public var timer: ChimeTimer { source.timer }
+  /// The timer behind the sequence, which keeps it.
+  package var timer: ChimeTimer { source.timer }
 
   /// Takes ticks out of the sequence. Holds its timer.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let source: TickSource
 
-    /// The next tick, or the newest that nobody has taken, without leaving the caller's actor.
-    ///
-    /// - Parameter actor: where the caller is.
-    /// - Returns: `nil` once the task is cancelled or the timer has ended.
-    public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> ChimeTimer.Tick? {
+    /// The next tick, or the newest that nobody has taken, without leaving the caller's actor; `nil` once the task is cancelled
+    /// or the timer has ended.
+    package mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> ChimeTimer.Tick? {
       await source.next(isolation: actor)
     }
   }
 
-  /// An iterator. Several iterators share the ticks.
-  ///
-  /// - Returns: an iterator that holds the timer.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
+  package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 
 extension AnyTimerQueue {
-  /// Ticks by a schedule: `for await tick in try queue.ticks(.every(.seconds(1)))`. The sequence ends after the last tick of a one-shot, or of a limit.
+  /// Ticks by a schedule, for one consumer: `for await tick in try queue.ticks(.every(.seconds(1)))`.
+  ///
+  /// The sequence ends with its timer, and stays so: after the last tick of a one-shot or of a limit, when a reader has cancelled
+  /// `tick.timer`, or when the queue ends. For a slow reader it keeps one tick, the newest, whose `missed` includes those that
+  /// the reader has not seen. It goes when the timer is restarted, rescheduled or cancelled, and waits while that is suspended.
+  ///
+  /// A second iteration shares the ticks with the first. A reader whose task is cancelled gets `nil`, and the others go on.
   ///
   /// - Parameter schedule: when.
-  /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
+  /// - Returns: the sequence. It and its iterators hold the timer, which nobody else does, and which stops when the last of them
+  ///   goes.
   /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `shutDown` if the
   ///   queue has ended.
-  public func ticks(_ schedule: Schedule) throws(ChimeError) -> Ticks {
+  public func ticks(
+    _ schedule: Schedule
+  ) throws(ChimeError) -> some AsyncSequence<ChimeTimer.Tick, Never> & Sendable { try tickSequence(schedule) }
+
+  package func tickSequence(_ schedule: Schedule) throws(ChimeError) -> Ticks {
     try schedule.check(for: timeline)
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.

@@ -30,7 +30,7 @@ extension VirtualTimeQueue {
 
   /// Moves time forward until no timer is pending and no task sleeps on this queue.
   ///
-  /// A repeating timer without a limit keeps it going, one behind ``Ticks`` too: cancel it in a handler, or cancel the
+  /// A repeating timer without a limit keeps it going, one behind `ticks(_:)` too: cancel it in a handler, or cancel the
   /// calling task. `advance(by:)` has an end.
   ///
   /// - Throws: `CancellationError`; `ChimeError` as `advance(by:)`, and `limit` when timers were due at 100,000 instants and

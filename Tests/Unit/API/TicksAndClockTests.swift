@@ -15,9 +15,23 @@ import Testing
 
   // MARK: Ticks
 
+  /// As programs write it: what a loop gets is all that they know of.
+  @Test func aLoopOverTicksEndsWithItsTimer() async throws {
+    let (queue, log) = (queue, Log<UInt64>())
+    let reader = Task {
+      for await tick in try queue.ticks(.every(.seconds(1))) {
+        log.add(tick.sequence)
+        if tick.sequence == 3 { tick.timer.cancel() }
+      }
+    }
+    try await queue.run()
+    try await reader.value
+    #expect(log.all == [1, 2, 3])
+  }
+
   /// A run that would never end says why.
   @Test func aRunBesideTicksWithoutEndGivesUp() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1)))
+    let ticks = try queue.tickSequence(.every(.seconds(1)))
     let reader = Task { for await _ in ticks {} }
     let time = try #require(queue.virtualTime)
     await #expect(throws: ChimeError.limit) { try await time.run(most: 20) }
@@ -28,7 +42,7 @@ import Testing
   }
 
   @Test func ticksAreASequenceThatKeepsTheNewestAndAddsUpWhatWasMissed() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1)))
+    let ticks = try queue.tickSequence(.every(.seconds(1)))
     try await queue.advance(by: .seconds(4))
     var iterator = ticks.makeAsyncIterator()
     let first = await iterator.next()
@@ -41,7 +55,7 @@ import Testing
   /// Three ticks that nobody has read, of the generation before.
   @Test func aTickThatWasCalledOffIsNotRead() async throws {
     for way in 0..<4 {
-      let ticks = try queue.ticks(.every(.seconds(1)))
+      let ticks = try queue.tickSequence(.every(.seconds(1)))
       var iterator = ticks.makeAsyncIterator()
       try await queue.advance(by: .seconds(3))
       switch way {
@@ -66,7 +80,7 @@ import Testing
 
   @Test func cancellingTheTaskEndsItsReadingAndTheLastReferenceTheTimer() async throws {
     let seen = Counter()
-    var ticks: Ticks? = try queue.ticks(.every(.seconds(1)))
+    var ticks: Ticks? = try queue.tickSequence(.every(.seconds(1)))
     let task = Task { [ticks] in
       if let ticks { for await _ in ticks { seen.add() } }
     }
@@ -85,7 +99,7 @@ import Testing
 
   /// One reader that is cancelled leaves the other its ticks, those that were there before included.
   @Test func eachReaderEndsByItself() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1)))
+    let ticks = try queue.tickSequence(.every(.seconds(1)))
     let seen = Log<UInt64>()
     let cancelled = Task { for await _ in ticks {} }
     try await queue.advance(by: .zero)
@@ -99,7 +113,7 @@ import Testing
   }
 
   @Test func aSequenceEndsWithTheLastTickOfItsLimit() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1), limit: 3))
+    let ticks = try queue.tickSequence(.every(.seconds(1), limit: 3))
     let seen = Log<UInt64>()
     let task = Task { for await tick in ticks { seen.add(tick.sequence) } }
     let waiting = Task { for await tick in ticks { seen.add(tick.sequence) } }
@@ -107,7 +121,7 @@ import Testing
     await task.value
     await waiting.value
     #expect(seen.all == [1, 2, 3])
-    let once = try queue.ticks(.once(after: .seconds(1)))
+    let once = try queue.tickSequence(.once(after: .seconds(1)))
     try await queue.advance(by: .seconds(1))
     var iterator = once.makeAsyncIterator()
     #expect(await iterator.next()?.sequence == 1)
@@ -117,17 +131,17 @@ import Testing
   /// At once, without another pass of the queue; by a tick's reference, too, for its reader.
   @Test func cancellingItsTimerEndsASequence() async throws {
     for ends in [0, 1] {
-      let ticks = try queue.ticks(.every(.seconds(1)))
+      let ticks = try queue.tickSequence(.every(.seconds(1)))
       let task = Task { for await _ in ticks {} }
       try await queue.advance(by: .seconds(1))
       if ends == 0 { ticks.timer.cancel() } else { ticks.timer.invalidate() }
       await task.value
     }
-    let ticks = try queue.ticks(.every(.seconds(1)))
+    let ticks = try queue.tickSequence(.every(.seconds(1)))
     let reader = Task { for await tick in ticks { tick.timer.cancel() } }
     try await queue.advance(by: .seconds(2))
     await reader.value
-    let waiting = Task { for await _ in try queue.ticks(.every(.seconds(1))) {} }
+    let waiting = Task { for await _ in try queue.tickSequence(.every(.seconds(1))) {} }
     try await queue.advance(by: .zero)
     try await queue.shutdown()
     try await waiting.value
@@ -136,7 +150,7 @@ import Testing
   /// 10^5 cancellations beside ticks: a reader that is cancelled ends, and the other gets all that is left.
   @Test func aCancellationBesideATickEndsOneReader() async throws {
     let queue = try TimerQueue()
-    let ticks = try queue.ticks(.every(.microseconds(20)))
+    let ticks = try queue.tickSequence(.every(.microseconds(20)))
     let seen = Counter()
     let other = Task { for await _ in ticks { seen.add() } }
     for _ in 0..<20_000 {
@@ -167,7 +181,7 @@ import Testing
 
   /// The tick in the buffer came before; a cancelled reader does not want it.
   @Test func cancelledTicksGiveNoMore() async throws {
-    let ticks = try queue.ticks(.every(.seconds(1)))
+    let ticks = try queue.tickSequence(.every(.seconds(1)))
     try await queue.advance(by: .seconds(1))
     let task = Task {
       var iterator = ticks.makeAsyncIterator()
