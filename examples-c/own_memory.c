@@ -44,7 +44,7 @@ int main(void) {
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   printf("%s\n", requests > 0 ? "Chime asked for memory" : "Chime asked for nothing");
 
-  CHECK(chime_set_memory_limit(chime_memory_used() + 100000));
+  CHECK(chime_set_memory_limit(chime_memory_used() + 1000000));
   while ((status = chime_timer_after(queue, CHIME_HOUR, on_tick, NULL, NULL, NULL)) == CHIME_OK) made++;
   printf("%s timers were made, then: %s\n", made > 0 ? "some" : "no", chime_status_name(status));
 
