@@ -6,7 +6,7 @@
  * Run:    build/expiring
  *
  * Manual pages: chime_expiring_create chime_expiring_on_expiry chime_expiring_acquire chime_expiring_yield chime_expiring_reset
- *               chime_expiring_release chime_expiring_t
+ *               chime_expiring_release chime_expiring_t chime_expiring_options
  * Output:
  *    0 s: fetched: answer 1
  *   20 s: cached: answer 1
@@ -51,7 +51,10 @@ static int *look_up(void) {
   CHECK(chime_expiring_release(cached)); /* it has vanished; 0 does nothing */
   if ((value = malloc(sizeof(int))) == NULL) abort();
   *(int *)value = ++answers;
-  CHECK(chime_expiring_create(queue, 30 * CHIME_SECOND, value, finalize, NULL, &cached));
+  chime_expiring_options options = CHIME_EXPIRING_OPTIONS_INIT;
+  options.label = "answer";         /* for a dump of the queue */
+  options.leeway_ns = CHIME_SECOND; /* how late it may be freed: it vanishes on time */
+  CHECK(chime_expiring_create(queue, 30 * CHIME_SECOND, value, finalize, &options, &cached));
   CHECK(chime_expiring_on_expiry(cached, on_expiry, NULL, NULL));
   CHECK(chime_expiring_acquire(cached, &value));
   printf("%2d s: fetched: answer %d\n", now_s(), *(int *)value);

@@ -206,7 +206,7 @@ static void target_release(void) {
   chime_target_release(target);
   target = 0;
 }
-static void expiring_create(void) { chime_expiring_create(same, FAR, text, NULL, &value); }
+static void expiring_create(void) { chime_expiring_create(same, FAR, text, NULL, NULL, &value); }
 static void expiring_acquire(void) {
   void *acquired;
   if (chime_expiring_acquire(value, &acquired) == CHIME_OK) chime_expiring_yield(value);
@@ -392,7 +392,7 @@ static int look_at(const struct call *call) {
   pthread_t thread;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-  if (kind == RUN_LOOP) OK(chime_run_loop_create("stopped", &loop));
+  if (kind == RUN_LOOP) OK(chime_run_loop_create(NULL, &loop));
   int status = make_queue(&same);
   if (status == CHIME_ERROR_UNSUPPORTED) return 3;
   OK(status);

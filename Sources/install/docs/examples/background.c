@@ -1,5 +1,5 @@
 /*
- * Pages: chime_run_loop_create chime_run_loop_release chime_run_loop_main
+ * Pages: chime_run_loop_create chime_run_loop_options chime_run_loop_release chime_run_loop_main
  * Output:
  *   work, on the loop's thread
  *   the main thread has a loop: CHIME_OK

@@ -1,7 +1,7 @@
 /*
- * Pages: chime_weak_timer_create chime_weak_timer_schedule chime_weak_timer_add chime_weak_timer_invalidate chime_weak_timer_is_valid chime_weak_timer_set_tolerance chime_weak_timer_tolerance chime_weak_timer_release chime_weak_timer_t
+ * Pages: chime_weak_timer_create chime_weak_timer_schedule chime_weak_timer_add chime_weak_timer_invalidate chime_weak_timer_is_valid chime_weak_timer_set_tolerance chime_weak_timer_tolerance chime_weak_timer_release chime_weak_timer_t chime_weak_timer_options
  * Output:
- *   tolerance 2 ms
+ *   tolerance 2 ms, then 3 ms
  *   ann
  *   valid: 1
  *   valid: 0
@@ -23,11 +23,17 @@ int main(void) {
   chime_run_loop_t loop;
   chime_weak_timer_t timer, once;
   int64_t tolerance;
+  chime_weak_timer_options options = CHIME_WEAK_TIMER_OPTIONS_INIT;
+  options.tolerance_ns = 2 * CHIME_MILLISECOND;
+  options.label = "ann's";
   if (CHIME_FAILED(chime_run_loop_current(&loop))) return 1;
-  if (CHIME_FAILED(chime_weak_timer_create(10 * CHIME_MILLISECOND, 1, 0, on_tick, "ann", NULL, NULL, &timer))) return 1;
-  chime_weak_timer_set_tolerance(timer, 2 * CHIME_MILLISECOND);
+  if (CHIME_FAILED(chime_weak_timer_create(10 * CHIME_MILLISECOND, 1, 0, on_tick, "ann", NULL, &options, &timer)))
+    return 1;
   chime_weak_timer_tolerance(timer, &tolerance);
-  printf("tolerance %d ms\n", (int)(tolerance / CHIME_MILLISECOND));
+  printf("tolerance %d ms", (int)(tolerance / CHIME_MILLISECOND));
+  chime_weak_timer_set_tolerance(timer, 3 * CHIME_MILLISECOND);
+  chime_weak_timer_tolerance(timer, &tolerance);
+  printf(", then %d ms\n", (int)(tolerance / CHIME_MILLISECOND));
   if (CHIME_FAILED(chime_weak_timer_add(timer, loop, NULL))) return 1;
   /* create and add in one step: */
   if (CHIME_FAILED(chime_weak_timer_schedule(CHIME_HOUR, 0, 0, on_tick, "bob", NULL, NULL, &once))) return 1;
