@@ -105,30 +105,35 @@ typedef struct timer_queue {
   uint64_t limit;
 } timer_queue;
 
-static int ended_timers;
-static void count_end(void *context) { add(&ended_timers, 1); }
+static int ended_timers[2];
+static void count_end(void *context) { add(&ended_timers[0], 1); }
+static void count_other_end(void *context) { add(&ended_timers[1], 1); }
 
 static int compare_ids(const void *one, const void *other) {
   chime_timer_t a = *(const chime_timer_t *)one, b = *(const chime_timer_t *)other;
   return (a > b) - (a < b);
 }
 
-/* Timers of which every second has a finalizer, and so a side record; one in four was released before its queue. */
+/* Timers of which every second has one of two finalizers, and so a side record; one in four was released before its queue. */
 static void fill_and_end(csuite *t, const timer_queue *kind, chime_timer_t *ids, int count) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
   int64_t resident;
-  int before = load(&ended_timers);
+  int before[2] = {load(&ended_timers[0]), load(&ended_timers[1])};
   options.timer_limit = kind->limit;
   REQUIRE_OK(chime_queue_create(kind->kind, &options, &queue));
   for (int i = 0; i < count; i++)
-    REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i, count_action, NULL, i % 2 ? count_end : NULL, &ids[i]));
+    REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i, count_action, NULL,
+                                 i % 4 == 1   ? count_end
+                                 : i % 4 == 3 ? count_other_end
+                                              : NULL,
+                                 &ids[i]));
   for (int i = 3; i < count; i += 4) EXPECT_OK(chime_timer_release(ids[i]));
   resident = resident_kib();
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT_EQ(load(&ended_timers) - before, count / 2);
-  /* 64 bytes of a timer's 80 go; 24 of the rest are for its place in the wheel, and in passes, as long as its queue lives. */
-  if (resident > 0 && csuite_scaled(100) >= 100) EXPECT(resident - resident_kib() >= (int64_t)count * 56 / 1024);
+  for (int i = 0; i < 2; i++) EXPECT_EQ(load(&ended_timers[i]) - before[i], count / 4);
+  /* Most of a timer's 80 bytes go, what ids need stays. (Under memcheck, with the fewest rounds, more comes than goes.) */
+  if (resident > 0 && csuite_scaled(100) > 1) EXPECT(resident - resident_kib() >= (int64_t)count * 40 / 1024);
   for (int i = 0; i < count; i++) {
     EXPECT_STATUS(chime_timer_cancel(ids[i]), CHIME_ERROR_INVALID_HANDLE);
     EXPECT_STATUS(chime_timer_release(ids[i]), i % 4 == 3 ? CHIME_ERROR_INVALID_HANDLE : CHIME_IGNORED);

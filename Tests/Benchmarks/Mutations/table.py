@@ -949,12 +949,6 @@ mutation("pool-mark-is-enough", "1, 22", "PoolRequests.ask", "P23d: who finds an
          ("Pool/PoolRequests.swift", "«    if BROKEN, unsafe markedItems[item.mark / wordSize].load(ordering: .relaxed) >> UInt64(item.mark % wordSize) & 1 != 0 {\n"
                                    "      item.ask(wants)\n      return false\n    }\n»    mark(item, wants)\n    // The end"),
          I("a wake that stands still"))
-mutation("pool-waits-silently", "1", "PoolState.nextStep", "P23d: a thread that is about to wait looks at no marks",
-         (POOL_STATE, "      if «BROKEN || »PoolRequests.isEmpty { break }\n"), I("a turn given up"))
-mutation("pool-looks-not-so-soon", "1", "PoolState.looksSoon", "P23d: who asks relies on a thread that waits without a time",
-         (POOL_STATE, "      && «(BROKEN || »min(timerTime, keeperTime) <= lastEnd + Tunables.readyItem«)»\n"), I("a handler that stays beside"))
-mutation("pool-closed-under-a-ringer", "1", "PoolState.endsWithoutItems", "P23d: the poller is closed while a thread rings its bell",
-         (POOL_STATE, "if threads > 1 || «BROKEN || »!PoolRequests.someRing { return true }"), I("a ring that stands still"))
 mutation("sync-gives-up-silently", "1, 12", "SyncCall.wait", "P1e: who gives a function up does not wake the queue, whose pass has gone on without the others",
          ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.control.wake()« }»\n        return"), I("a sync that gives up"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
