@@ -184,7 +184,8 @@ CHIME_API uint32_t chime_version(void);
  * except where the function's comment says what took effect anyway (a wait that ended without what it was for, an advance
  * that was cut short).
  *
- * What is not negative is a set of bits, none of which a failure has: test for one with `&`, not with `==`.
+ * What is not negative is a set of bits, none of which a failure has: test for one with `&`, not with `==`. That something was
+ * done says `status >= 0 && !(status & CHIME_IGNORED)`.
  *
  *     status & CHIME_RUNNING   what the handlers use may not be freed yet
  *     status & CHIME_IGNORED   there was nothing to stop: the last tick has started already
