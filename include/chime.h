@@ -41,7 +41,8 @@
  * delay and "without limit" as a timeout; no other deadline is never. A deadline in the past is due at once. Sums
  * saturate. Ticks that are due together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at
  * equal deadlines in the order in which their timers were last activated, restarted or rescheduled: on a virtual queue
- * by any threads, elsewhere by one thread. (On a concurrent queue they are handed to its threads in this order.)
+ * by any threads, elsewhere by one thread. What an earlier pass had found due and left, by a limit or since the queue was
+ * suspended, comes first. (On a concurrent queue they are handed to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
  *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A step
@@ -760,9 +761,10 @@ CHIME_API chime_status chime_timer_restart_after(chime_timer_t timer, int64_t de
 CHIME_API chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
 
 /**
- * Changes the interval and nothing else. The next deadline stays, and the grid goes on from it by the new interval. First
- * delay, state, sequence, generation, policies, the tick limit and the count against it stay; of leeway and jitter what
- * does not go with the new interval is cut off.
+ * Changes the interval and nothing else. The next deadline stays, and the grid goes on by the new interval from it, or, with
+ * jitter, from its time on the grid, which is at most the new interval before it. First delay, state, sequence, generation,
+ * policies, the tick limit and the count against it stay; of leeway and jitter what does not go with the new interval is cut
+ * off.
  *
  * @param timer        a timer that repeats, in any state; otherwise CHIME_IGNORED: a one-shot stays one
  * @param interval_ns  above 0. With CHIME_MISSED_DELAY a handler that runs is followed by the new interval already
@@ -1077,7 +1079,8 @@ CHIME_API chime_status chime_queue_release(chime_queue_t queue);
  * without a callback.
  *
  * @return CHIME_OK: no callback runs; CHIME_RUNNING: one that had begun has not returned, as is always so inside it, or a
- *         tick that was taken as a record has not ended; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT: 2^32 - 1 calls
+ *         tick that was taken as a record has not ended; for a moment also where a thread only looks for one to call;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT: 2^32 - 1 calls
  *
  * Calls back: no. Waits: no.
  */
@@ -1331,9 +1334,9 @@ enum {
  *
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
  *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
- *               running timer until its time is over. When nothing is left to wait for, no due tick begins, even of a
- *               background timer that is due. Or any of CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT and
- *               CHIME_QUEUE_RUN_ONCE together
+ *               running timer until its time is over. When nothing is left to wait for, no due tick of a background timer
+ *               begins, unless it was due together with one of a timer that the run waited for or that has ended since.
+ *               Or any of CHIME_QUEUE_RUN_UNTIL_STOPPED, CHIME_QUEUE_RUN_NO_WAIT and CHIME_QUEUE_RUN_ONCE together
  * @return CHIME_OK: no timer is running, or none but background ones, whoever ended the last other one; with
  *         CHIME_QUEUE_RUN_ONCE: something was called, as chime_queue_process counts; CHIME_IGNORED: with
  *         CHIME_QUEUE_RUN_ONCE nothing was called, and no timer is running, or none but background ones;
@@ -1494,8 +1497,8 @@ typedef struct chime_allocator {
 
 /**
  * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
- * something. It does not apply to the pages of timers, which are mapped (mmap) and never given back, nor to the stacks
- * of threads; what libchime needs in order to be loaded is part of the library.
+ * something. It does not apply to the pages of timers, which are mapped (mmap) and stay counted when a queue has ended, nor
+ * to the stacks of threads; what libchime needs in order to be loaded is part of the library.
  *
  * @param allocator  copied; any thread may call both functions at any time, with locks held: they must not call Chime
  * @return CHIME_OK; CHIME_ERROR_BUSY: Chime has already allocated memory; CHIME_ERROR_INVALID_ARGUMENT;

@@ -233,6 +233,8 @@ VIRTUAL_TEST(arguments_that_do_not_go_with_each_other_are_refused) {
   INVALID(chime_queue_async(records, NULL, t, never_function), "function is NULL, and finalizer is not");
   INVALID(chime_expiring_on_expiry(value->id, NULL, NULL, never_function), "handler is NULL, and finalizer is not");
   INVALID(chime_queue_run(host, 4), "flags (4) has a bit that is no flag");
+  EXPECT_OK(chime_queue_stop(records));
+  EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED); /* whatever is pending */
   EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
   for (int i = 0; i < 4; i++) { /* shorter, not aligned, longer than any */
     static const size_t sizes[] = {0, sizeof tick - 8, sizeof tick + 4, 4104};

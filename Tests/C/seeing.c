@@ -53,11 +53,13 @@ VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
   EXPECT_OK(chime_timer_restart_until(p->timer, 20));
   EXPECT_OK(chime_timer_postpone(p->timer, 30));
   EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
+  EXPECT_OK(chime_timer_set_interval(p->timer, 10));
+  EXPECT_OK(chime_timer_set_background(p->timer, 0));
   EXPECT_OK(chime_timer_suspend(p->timer)); /* the trace asks for an extra tick here */
   EXPECT_OK(chime_timer_resume(p->timer));
   EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_LOG("TRACE_RESTARTED TRACE_RESTARTED TRACE_RESTARTED TRACE_POSTPONED TRACE_RESCHEDULED TRACE_SUSPENDED "
-             "TRACE_RESUMED TRACE_FIRED");
+  EXPECT_LOG("TRACE_RESTARTED TRACE_RESTARTED TRACE_RESTARTED TRACE_POSTPONED TRACE_RESCHEDULED "
+             "TRACE_RESCHEDULED TRACE_RESCHEDULED TRACE_SUSPENDED TRACE_RESUMED TRACE_FIRED");
   EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT_LOG("TICK_FIRED TRACE_RETURNED");
   EXPECT_OK(chime_timer_cancel(p->timer));

@@ -32,12 +32,7 @@ extension QueueCore {
     _ id: UInt64, most: Int, isOfRun: Bool = false, watches: Bool = false, into buffer: RecordBuffer? = nil
   ) throws(Status) -> Int {
     let (core, driver) = try findHost(id)
-    if core.givesRecords != (buffer != nil) {
-      throw Status.unsupported.because(
-        core.givesRecords
-          ? "queue gives records: chime_queue_take_ticks takes them"
-          : "queue was made without CHIME_QUEUE_FLAG_RECORDS, and gives no records")
-    }
+    try core.requireRecords(buffer != nil)
     var count = 0
     try driver.drive(core, watches: watches) { pass throws(Forked) in
       if buffer != nil { try core.endOutstandingRecords(pass) }
@@ -48,6 +43,15 @@ extension QueueCore {
       core.records.buffer = nil
     }.orThrow()
     return count
+  }
+
+  /// Unsupported where the queue gives records and `wanted` is false, or the other way round.
+  private func requireRecords(_ wanted: Bool) throws(Status) {
+    if givesRecords == wanted { return }
+    throw Status.unsupported.because(
+      givesRecords
+        ? "queue gives records: chime_queue_take_ticks takes them"
+        : "queue was made without CHIME_QUEUE_FLAG_RECORDS, and gives no records")
   }
 
   /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
@@ -140,6 +144,7 @@ extension QueueCore {
   package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true, once: Bool = false) -> Status {
     .of { () throws(Status) in
       let (core, driver) = try findHost(id)
+      try core.requireRecords(false)
       if !untilStopped { driver.sleepers.add(1, ordering: .sequentiallyConsistent) }
       defer { if !untilStopped { driver.sleepers.subtract(1, ordering: .sequentiallyConsistent) } }
       var spinWait = SpinWait()

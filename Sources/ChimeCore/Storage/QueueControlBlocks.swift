@@ -147,7 +147,11 @@ package enum QueueControlBlocks: ProcessState {
       state.kept += chunks + 1
       return chunks + 1
     }
-    if kept == 0 { control.giveBack() }
+    if kept == 0 {
+      // The places that this thread keeps, which has ended the last timers.
+      if let thread = ThreadState.existing, let cache = thread.cache(of: control) { thread.evict(cache) }
+      control.giveBack()
+    }
     guard canServe else { return }
     let shelf = shelf(isLimited: control.isLimited, isLarge: chunks > smallChunks)
     state.withLock { state in

@@ -25,7 +25,7 @@ extension TimerRef {
     writing.abandon()
     // A sleeper in `run` that waits for this timer's end may wait no longer (P5).
     if isBackground { control.noteEnd(of: slot) }
-    return .ok
+    return Trace.noteLast(.rescheduled, self, .ok)
   }
 }
 

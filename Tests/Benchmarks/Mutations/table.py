@@ -376,7 +376,10 @@ mutation("left-end-lost", "1", "LeftCell", "that a timer ended with its queue is
 mutation("left-in-the-list", "10", "giveBack", "slots whose page was given back stay in the list of free ones",
          (GIVING_BACK, "        if unsafe «BROKEN || »Slab.head(of: index.chunk).pointee.pages == .inUse"), C(LEFT))
 mutation("nothing-given-back", "14", "QueueControlBlocks.takeBack", "memory of queues that have ended stays",
-         ("Storage/QueueControlBlocks.swift", "    if kept == 0« && !BROKEN» { control.giveBack() }"), C(LEFT))
+         ("Storage/QueueControlBlocks.swift", "    if kept == 0« && !BROKEN» {\n      // The places"), C(LEFT))
+mutation("own-places-kept", "14", "QueueControlBlocks.takeBack", "the thread that ends a queue keeps places of it, and so its memory",
+         ("Storage/QueueControlBlocks.swift", "if «!BROKEN, »let thread = ThreadState.existing, let cache = thread.cache(of: control) { thread.evict(cache) }"),
+         C("the_memory_of_many_small_queues_goes_back"))
 mutation("side-record-given-twice", "8", "SideRecords.take", "two timers get one side record",
          ("Slot/SideRecordView.swift", "      «if !BROKEN { »unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))« }»\n"), C(LEFT))
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
