@@ -85,7 +85,7 @@ package struct SplitMix64: RandomNumberGenerator {
 // MARK: Waiting and threads
 
 /// Seconds to wait for what must come: long enough for any machine.
-package let patience: TimeInterval = 30
+package let patience: TimeInterval = 90
 
 /// Waits in real time until the condition holds. False if it does not in time, nor in as many looks: on a busy machine
 /// the tasks that it waits for have their turns as seldom as this one.
