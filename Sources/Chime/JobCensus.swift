@@ -66,8 +66,8 @@ package struct JobCensus<Waiting> {
   /// For how many ticks another test's jobs are waited for: longer than a thread waits for its processor, so that an actor
   /// that tests share is let go of by then.
   package static func patience(with scope: JobScope) -> Int { scope.isCertain ? 10 : 50 }
-  /// After how many ticks in which no job of the waiter's begins or ends they are taken to block: 20 s.
-  package static var blocks: Int { 1000 }
+  /// After how many ticks in which no job of the waiter's begins or ends they are taken to block: 10 s.
+  package static var blocks: Int { 500 }
   /// How many of its own jobs a wait may see.
   package static var most: Int { 1_000_000 }
 

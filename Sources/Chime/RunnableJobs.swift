@@ -205,7 +205,7 @@ enum RunnableJobs {
           .limit, "more than \(most) jobs led to each other at one instant of virtual time, without end")
       case .stuck:
         return ChimeError(
-          .limit, "a task has held its thread, or waited for one, for 20 s at one instant of virtual time")
+          .limit, "a task has held its thread, or waited for one, for 10 s at one instant of virtual time")
       }
     }
     return ChimeError(.limit, "tasks led to each other through the main queue \(mostRounds) times, without end")

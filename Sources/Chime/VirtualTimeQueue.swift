@@ -23,7 +23,7 @@ extension VirtualTimeQueue {
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it; `limit` if
   ///   something becomes due 1,000 times at one instant, more than 1,000,000 jobs of the calling test lead to each other
-  ///   there, or they block for 20 s; `shutDown`, `invalidArgument`; `unsupported` in real time.
+  ///   there, or they block for 10 s; `shutDown`, `invalidArgument`; `unsupported` in real time.
   public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
     try await time().advanceWithTasks(by: duration)
   }
