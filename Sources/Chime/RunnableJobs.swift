@@ -106,27 +106,24 @@ enum RunnableJobs {
   private static let mainExecutor = MainExecutor()
 
   /// Has a job run by `put`. What can still run is what has come here and has not ended; whose it is, `TaskScopes` knows.
-  ///
-  /// - Parameter isOwn: whether the job's task is known to be the calling task's.
   @inline(__always)
   static func enqueue(
-    _ job: UnownedJob, isOwn: Bool = false, on put: (@escaping @Sendable () -> Void) -> Void,
-    _ run: @escaping @Sendable () -> Void
+    _ job: UnownedJob, on put: (@escaping @Sendable () -> Void) -> Void, _ run: @escaping @Sendable () -> Void
   ) {
     if !counts.load(ordering: .relaxed) { return put(run) }
-    let scope = begin(job, isOwn)
+    let scope = begin(job)
     put {
       running(scope, run)
       end(scope)
     }
   }
 
-  private static func begin(_ job: UnownedJob, _ isOwn: Bool) -> JobScope {
+  private static func begin(_ job: UnownedJob) -> JobScope {
     let task = unsafe chime_swift_task_number(job.chimeJob)
     let current = unsafe chime_swift_task_number(chime_swift_current_task())
     let thread = JobScope(threadNumber: chime_swift_thread_number())
     return change { state in
-      let scope = state.tasks.scopeOfJob(of: task, by: current, on: thread, isOwn: isOwn)
+      let scope = state.tasks.scopeOfJob(of: task, by: current, on: thread)
       return (scope, state.census.begin(scope))
     }
   }

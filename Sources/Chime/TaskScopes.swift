@@ -36,16 +36,13 @@ package struct TaskScopes {
   ///   - task: the one it is a part of; 0 for none.
   ///   - creator: the task that the thread runs, which is the creator if `task` is new.
   ///   - thread: the scope of what else the thread runs.
-  ///   - isOwn: whether the creator is known to be the one.
-  package mutating func scopeOfJob(
-    of task: UInt64, by creator: UInt64, on thread: JobScope?, isOwn: Bool = false
-  ) -> JobScope {
+  package mutating func scopeOfJob(of task: UInt64, by creator: UInt64, on thread: JobScope?) -> JobScope {
     if let known = scope(of: task) { return known }
     let around = scope(of: creator) ?? (creator == 0 ? thread : nil)
     let hint = around ?? thread ?? JobScope(number: 0, isCertain: false)
     // A new task has the largest number so far. Others have been out of sight, on an actor, say: this thread may be just
     // the one that wakes them.
-    let isNew = (isOwn || task > newest) && around?.isCertain == true
+    let isNew = task > newest && around?.isCertain == true
     newest = max(newest, task)
     let scope = JobScope(number: hint.number, isCertain: isNew)
     if task != 0, !entries.isEmpty { entries[Int(task % Self.size)] = Entry(task: task, scope: scope) }

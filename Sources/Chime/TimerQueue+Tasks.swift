@@ -8,8 +8,7 @@ extension AnyTimerQueue {
   /// Calls never overlap: for ticks that come while one runs there is one more call, of the newest of them, whose `missed`
   /// counts the others. A call begins only if its tick is current then: never once the timer was cancelled, suspended,
   /// restarted or rescheduled, or has ended. One that has begun ends by itself: stopping the timer does not cancel it, and
-  /// answers `running` until it has returned. The calls have the task-local values and the
-  /// priority of whoever calls this, as a `Task` has.
+  /// answers `running` until it has returned.
   ///
   /// - Parameters:
   ///   - schedule: when. `MissedPolicy.delay` counts from the beginning of a call.

@@ -424,7 +424,7 @@ public final class TriggeredAction: Sendable {
   }
 
   /// An asynchronous action, in a task, on its own actor if it has one: like that of a `Task`, it is isolated as the code is
-  /// around it. Its calls have the task-local values and the priority of whoever makes it.
+  /// around it.
   ///
   /// - Parameters:
   ///   - timing: when it acts.
@@ -478,7 +478,7 @@ public final class TriggeredAction: Sendable {
   ///       }
   ///     }
   ///
-  /// The calls have the task-local values and the priority of whoever calls this. Of an action that was made without one;
+  /// Of an action that was made without one;
   /// any other keeps its own.
   ///
   /// - Parameters:

@@ -363,43 +363,6 @@ import Testing
     }
   }
 
-  @TaskLocal private static var request = "none"
-
-  /// As with `Task`: each call has what was in force where the timer was made, in real time and in virtual time.
-  @Test(arguments: Kind.allCases + [nil]) func callsHaveTheTaskLocalValuesOfWhoMadeTheTimer(_ kind: Kind?) async throws
-  {
-    let queue: AnyTimerQueue = try kind?.make() ?? self.queue
-    let owner = Owner(queue as? SerialTimerQueue)
-    let seen = Log<String>()
-    var (timers, actions): ([ChimeTimer], [TriggeredAction]) = ([], [])
-    for request in ["1", "2"] {
-      try Self.$request.withValue(request) {
-        timers += [
-          try queue.scheduleTask(.every(.milliseconds(1), limit: 2)) { _ in seen.add("task \(Self.request)") },
-          try queue.scheduleTask(.every(.milliseconds(1), limit: 2), actor: owner) { _, _ in
-            await Task.yield()
-            seen.add("actor \(Self.request)")
-          },
-        ]
-        let timing = TriggeredAction.Timing.throttle(.milliseconds(1))
-        actions += [
-          try TriggeredAction(timing, on: queue, task: { seen.add("action \(Self.request)") }),
-          try TriggeredAction(timing, on: queue, actor: owner) { _ in seen.add("action on an actor \(Self.request)") },
-        ]
-      }
-    }
-    let wanted = ["action", "action on an actor", "actor", "task"].flatMap { ["\($0) 1", "\($0) 2"] }
-    try await Self.$request.withValue("somebody else's") {
-      for action in actions { action.trigger() }
-      for timer in timers where kind != nil { timer.suspend() }
-      for timer in timers where kind != nil { timer.resume() }
-      if kind == nil { try await self.queue.run() }
-      #expect(await soon { Set(seen.all).count == wanted.count && timers.allSatisfy { $0.state == .finished } })
-    }
-    #expect(Set(seen.all).sorted() == wanted, "\(String(describing: kind))")
-    try await queue.shutdown()
-  }
-
   @Test(arguments: Kind.allCases) func anActorThatStopsItsTimerGetsNoFurtherCall(_ kind: Kind) async throws {
     var (queue, stale) = (try kind.make(), 0)
     var owner = Owner(queue as? SerialTimerQueue)
