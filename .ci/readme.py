@@ -60,8 +60,8 @@ def run_c(page, text, expected):
 
 
 def run_swift(programs):
-    """Each program is a target named after its page; it imports Chime if it does not say so itself. All are compiled in
-    Swift 6 language mode with strict memory safety, and a warning is an error.
+    """Each program is a target named after its page, as it is printed. All are compiled in Swift 6 language mode with strict
+    memory safety, and a warning is an error.
 
     Programs that import AsyncAlgorithms are left out, by name, when that package cannot be fetched.
     """
@@ -100,7 +100,7 @@ def make_package(programs):
         packages.append('.package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0")')
     for name, program in zip(names(programs), programs):
         text = program[1]
-        write(f"programs/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
+        write(f"programs/Sources/{name}/main.swift", text)
         products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
         for product in ("ChimeCompat", "ChimeDiagnostics"):
             if f"import {product}\n" in text:

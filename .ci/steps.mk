@@ -21,7 +21,7 @@ LANDING := \
   lib-macos-no-dispatch model windows-csuite hosts fuzz examples csuite macos-types arm64-csuite lib-address macos-look \
   macos-csuite headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms stopped \
   csuite-without-dispatch windows-look misuse counts docs installed hardened abi abi-notices documentation documented \
-  formatted protocols orders floors seam beliefs workflows links litmus $(OTHERS:%=syntax-%)
+  formatted protocols orders floors seam beliefs workflows links figures litmus $(OTHERS:%=syntax-%)
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
@@ -51,6 +51,7 @@ beliefs: ; $(STEP) "beliefs of systems: tests that decide them" make -C Tests/Sy
 mutations: ; $(STEP) "mutations: their lines are there; mistakes that do not compile; orders" make -C Tests/Benchmarks/Mutations check refused orders
 workflows: ; $(STEP) "workflows" python3 .ci/workflows.py
 links: ; $(STEP) "links between pages" python3 .ci/links.py
+figures: ; $(STEP) "figures: each is of a row" python3 -B .ci/figures.py
 $(OTHERS:%=syntax-%): syntax-%: ; $(STEP) "$*: its C files" make -C Sources TARGET=$* syntax
 syntax-ios: lib-macos-no-dispatch # fetches Apple's headers
 

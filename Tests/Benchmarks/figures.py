@@ -1,4 +1,5 @@
-"""The figures that the pages quote, of one run of `make figures`: what each is called, and where it goes.
+"""The figures of README.md, of one run of `make figures`: what each is called, and where it goes. Other pages quote README.md;
+.ci/figures.py says where one differs.
 
     figures.py            prints them, out of build/
     figures.py --places   only whether each place is still in its page
@@ -12,8 +13,6 @@ import tables
 HERE = Path(__file__).resolve().parent
 ROOT, BUILD = HERE.parent.parent, HERE / "build"
 CHIME = ("serial", "concurrent", "precise", "shared", "bound")
-CREATE = "create + start + cancel + release, 1,000,000 pending"
-MOVE = "postpone a random timer, an idle timeout of 30 s, 1,000,000 pending"
 EXPIRY = "expiry of {} one-shots spread over one second"
 BENCHMARKS = "Tests/Benchmarks/README.md"
 
@@ -21,7 +20,8 @@ BENCHMARKS = "Tests/Benchmarks/README.md"
 class Results:
     def __init__(self):
         path = BUILD / "results.json"
-        found = json.loads(path.read_text())["tables"] if path.exists() else []
+        run = json.loads(path.read_text()) if path.exists() else {}
+        found, self.machine = run.get("tables", []), run.get("machine", "not measured")
         self.rows = {(table["title"], row["label"]): row["results"] for table in found for row in table["rows"]}
         path = BUILD / "sizes.json"
         self.sizes = json.loads(path.read_text()) if path.exists() else {}
@@ -51,22 +51,6 @@ def chime(form):
     return [f"chime {kind}{form}" for kind in CHIME]
 
 
-def life(results):
-    return [("chime_timer_start with CHIME_SCHEDULE_DEADLINE … release", results.least(CREATE, *chime(", deadline"))),
-            ("chime_timer_after … release", results.least(CREATE, *chime(", delay"))),
-            *((name, results.least(CREATE, label)) for name, label in (
-                ("libev", "libev *"), ("libevent with locks", "libevent locks"), ("tokio", "tokio"), ("Go", "go")))]
-
-
-def move(results):
-    return [("chime_timer_postpone_until", results.least(MOVE, *chime(", postpone_until"))),
-            ("chime_timer_postpone", results.least(MOVE, *chime(", postpone"))),
-            ("chime_timer_reschedule", results.least(MOVE, *chime(", reschedule"))),
-            *((name, results.least(MOVE, label)) for name, label in (
-                ("ev_timer_again", "libev *, postpone"), ("ev_timer_stop, _set, _start", "libev *, reschedule"), ("tokio", "tokio"),
-                ("Go", "go"), ("libuv", "libuv *"), ("libevent with locks", "libevent locks")))]
-
-
 def expiry(results, number):
     title = EXPIRY.format(number)
     return [(f"chime {kind}, leeway {leeway}", results.least(title, f"chime {kind}, leeway {leeway}", name="cpu_ns"))
@@ -82,20 +66,15 @@ def output(name, command):
 
 # (page, a text there, what stands beside it): each figure with the call that it is of.
 PLACES = [
-    ("README.md", "A timer's life", life),
-    ("README.md", "An idle timeout", move),
-    ("README.md", "**Memory.**", lambda results: [
-        ("resident, a pending timer", results.least("memory, 1,000,000 pending", *chime(""), name="bytes")),
-        ("chime_memory_used, a pending timer", results.size("timer", "used")),
+    (BENCHMARKS, "| memory of a queue:", lambda results: [
         *((f"chime_memory_used, a queue, {kind}", results.size(kind, "used")) for kind in ("serial", "host", "virtual")),
-        *((f"resident, a queue, {kind}", results.size(kind, "resident")) for kind in ("serial", "host", "virtual")),
+        *((f"resident, a queue, {kind}", results.size(kind, "resident")) for kind in ("serial", "host", "virtual"))]),
+    (BENCHMARKS, "| of a pending timer, by `chime_memory_used`", lambda results: [
+        ("chime_memory_used, a pending timer", results.size("timer", "used"))]),
+    (BENCHMARKS, "| size on x86-64", lambda results: [
         ("libchime.so.0, bytes", f"{(ROOT / 'examples-c/build/lib/libchime.so.0').stat().st_size:,}")]),
-    ("Sources/Chime/Chime.docc/Limits.md", "memory of a queue", lambda results: [("as in README.md, Memory", "")]),
-    ("include/README.md", "builds `Sources/build/lib/libchime.so.0`", lambda results: [("as in README.md, Memory", "")]),
-    ("README.md", "**Lateness.**", lambda results: [
-        ("precise, shared, bound", results.late("chime precise", "chime shared", "chime bound")),
-        ("serial", results.late("chime serial")), ("timerfd", results.late("timerfd")), ("dispatch", results.late("dispatch"))]),
-    ("README.md", "missed.svg", lambda results: [("chime_timer_every and others", "picture.py --record has drawn it")]),
+    (BENCHMARKS, "`pictures/data.json` (version", lambda results: [("missed.svg", "picture.py --record has drawn it")]),
+    (BENCHMARKS, "Its processor and kernel", lambda results: [("processor and kernel", results.machine)]),
     (BENCHMARKS, "| | create … release, 0 pending |", output("first-table.txt", "tables.py")),
     (BENCHMARKS, "| 10^6 one-shots", lambda results: expiry(results, "1,000,000")),
     (BENCHMARKS, "| 10^5 one-shots", lambda results: expiry(results, "100,000")),

@@ -1,17 +1,22 @@
-"""Draws the picture of the front page, pictures/missed.svg, from the numbers in pictures/data.json. Standard library only.
+"""Draws the pictures of the front page. Standard library only.
 
-    picture.py            draws
-    picture.py --record   first takes the numbers from build/results.json, of make run ARGS='--only missed'
+    picture.py            draws all
+    picture.py --record   first takes the numbers of missed.svg from build/results.json, of make run ARGS='--only missed'
+    picture.py --check    fails if a picture is not the one that would be drawn
 
-At most eight rows, legible on light and dark pages and at the width of a phone, 30 KB or less.
+missed.svg shows pictures/data.json, cost.svg the first table of README.md, queues.svg which thread calls what. Legible on
+light and dark pages and at the width of a phone, 30 KB or less.
 """
 import json
+import math
+import re
 import sys
 from pathlib import Path
 
 PICTURES = Path(__file__).resolve().parent / "pictures"
 RESULTS = PICTURES.parent / "build/results.json"
 DATA = PICTURES / "data.json"
+README = PICTURES.parent / "README.md"
 
 # Rows of results.json, how the picture names them, and what was called.
 ROWS = {"chime serial": ("Chime", "chime_timer_every"), "dispatch": ("libdispatch", "DispatchSourceTimer"),
@@ -23,7 +28,8 @@ STYLE = """<style>
 text { font: 15px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #6e7781 }
 .title { font-size: 16px; font-weight: 600 } .name { font-weight: 600 } .call { font: 12px ui-monospace, Menlo, Consolas, monospace } .chime { fill: #2f81f7; font-weight: 600 } .bad { fill: #e5534b }
 .grid { stroke: #8b949e; stroke-opacity: 0.35 }
-.dot { fill: #8b949e } .dot.chime { fill: #2f81f7 } .dot.bad { fill: #e5534b } .slow { fill-opacity: 0.3 }
+.dot { fill: #8b949e } .dot.chime, .dot.own { fill: #2f81f7 } .dot.bad { fill: #e5534b } .slow { fill-opacity: 0.3 }
+.curve { fill: none; stroke: #8b949e; stroke-width: 1.5 } .curve.own { stroke: #2f81f7; stroke-width: 2.5 } .queue { fill: none; stroke: #2f81f7; stroke-width: 1.5 }
 .missed { fill: none; stroke: #8b949e; stroke-width: 2 } .missed.chime { stroke: #2f81f7 } .missed.bad { stroke: #e5534b }
 @media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .chime { fill: #58a6ff } .bad { fill: #ff7b72 } }
 @media (prefers-color-scheme: light) { text { fill: #424a53 } .chime { fill: #0969da } .bad { fill: #cf222e } }
@@ -60,9 +66,22 @@ class Picture:
     def box(self, x1, x2, y, kind):
         self.draw(f'<rect x="{x1:.1f}" y="{y - 4.5:.1f}" width="{x2 - x1:.1f}" height="9" class="{kind}"/>')
 
+    def arrow(self, x1, y1, x2, y2, kind=""):
+        turn = math.atan2(y2 - y1, x2 - x1)
+        head = " ".join(f"L{x2 - 8 * math.cos(turn + side):.1f} {y2 - 8 * math.sin(turn + side):.1f}" for side in (0.4, -0.4))
+        self.draw(f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" class="curve {kind}"/>'
+                  f'<path d="M{x2:.1f} {y2:.1f}{head}Z" class="dot {kind}"/>')
+
+    def frame(self, x, y, width, height, kind):
+        self.draw(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="6" class="{kind}"/>')
+
     def save(self, name):
         text = "\n".join(self.lines + ["</svg>", ""])
         assert len(text) <= 30_000, f"{name}: {len(text)} bytes"
+        if "--check" in sys.argv:
+            if (PICTURES / name).read_text() != text:
+                sys.exit(f"{PICTURES / name} is not what picture.py draws")
+            return
         (PICTURES / name).write_text(text)
         print(PICTURES / name, len(text), "bytes")
 
@@ -110,6 +129,79 @@ def draw(rows):
     picture.save("missed.svg")
 
 
+# How README.md's first table names the curves of cost.svg, and how the picture does.
+CURVES = {"Chime serial, by deadline": "Chime", "libev 4.33 *": "libev *", "tokio 1.24.2": "tokio", "Go 1.19.8": "Go",
+          "libuv 1.44.2 *": "libuv *", "libdispatch": "libdispatch", "libevent with locks": "libevent, locks"}
+
+
+def draw_cost():
+    """What it costs to move an idle timeout, by the number of timers: both axes are logarithmic."""
+    table = re.search(r"^\| \| create … release, 0 pending.*?\n\n", README.read_text(), re.M | re.S)[0]
+    rows = {cells[0]: [float(cell.replace(",", "")) for cell in cells[3:6]]
+            for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+            if cells[0] in CURVES}
+    assert len(rows) == len(CURVES), f"README.md's first table has no {', '.join(CURVES.keys() - rows.keys())}"
+    left, right, top, bottom, least, most = 52, 330, 56, 316, 10, 2000
+
+    def x(timers):
+        return left + (right - left) * (math.log10(timers) - 3) / 3
+
+    def y(ns):
+        return bottom - (bottom - top) * math.log10(ns / least) / math.log10(most / least)
+    picture = Picture(500, 362, "Moving one of many idle timeouts")
+    for ns in (10, 100, 1000):
+        picture.line(left, y(ns), right, y(ns), "grid")
+        picture.text(left - 8, y(ns) + 5, f"{ns:,}", anchor="end")
+    picture.text(10, top - 8, "ns")
+    for power, number in ((3, "1,000"), (4, "10,000"), (5, "100,000"), (6, "1,000,000")):
+        picture.line(x(10**power), top, x(10**power), bottom, "grid")
+        picture.text(x(10**power), bottom + 20, number, anchor="middle")
+    picture.text(left, bottom + 40, "timers; * not thread-safe")
+    below = math.inf
+    for label, numbers in sorted(rows.items(), key=lambda row: row[1][-1]):
+        is_own = label.startswith("Chime")
+        points = [(x(timers), y(ns)) for timers, ns in zip((1e3, 1e5, 1e6), numbers)]
+        picture.row()
+        curve = "curve own" if is_own else "curve"
+        line = "L".join(f"{across:.1f} {down:.1f}" for across, down in points)
+        picture.draw(f'<path d="M{line}" class="{curve}"/>')
+        for point in points:
+            picture.dot(*point, "chime" * is_own)
+        below = min(points[-1][1] + 5, below - 17)
+        picture.text(right + 10, below, f"{CURVES[label]}, {numbers[-1]:,.0f}", "chime" * is_own)
+    picture.save("cost.svg")
+
+
+# Queues, and what runs their handlers.
+QUEUES = (("serial, concurrent", "threads of Chime's own"), ("precise", "a thread of its own"),
+          ("host-driven", "your loop, by one descriptor"), ("main, run loop, dispatch", "the thread that has it"),
+          ("virtual", "the test that moves time"))
+
+
+def draw_queues():
+    step, top, middle = 44, 74, 160
+    bottom = top + step * len(QUEUES)
+    picture = Picture(624, bottom + 6, "Any thread calls; the queue says which thread runs the handlers")
+    for x, heading in ((10, "your threads"), (middle, "queues, with their timers"), (392, "handlers run on")):
+        picture.text(x, 52, heading, "name")
+    centre = (top + bottom - 10) / 2
+    for number, call in enumerate(("start", "postpone", "cancel")):
+        y = centre + 70 * (number - 1)
+        picture.row()
+        picture.frame(10, y - 16, 92, 32, "missed")
+        picture.text(56, y + 5, call, anchor="middle")
+        picture.line(102, y, 122, centre, "missed")
+    for number, (queue, place) in enumerate(QUEUES):
+        y = top + step * number + 17
+        picture.row()
+        picture.arrow(122, centre, middle - 4, y)
+        picture.frame(middle, y - 17, 190, 34, "queue")
+        picture.text(middle + 95, y + 5, queue, anchor="middle")
+        picture.arrow(middle + 194, y, 386, y, "own")
+        picture.text(394, y + 5, place)
+    picture.save("queues.svg")
+
+
 def recorded():
     table = next(table for table in json.loads(RESULTS.read_text())["tables"] if table["kind"] == "missed")
     rows = {row["label"]: row["results"][0] for row in table["rows"] if row["results"]}
@@ -122,3 +214,7 @@ if __name__ == "__main__":
         lines = [f" {json.dumps(name)}: {json.dumps(row)}" for name, row in recorded().items()]
         DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     draw(json.loads(DATA.read_text()))
+    draw_cost()
+    draw_queues()
+    if "--check" in sys.argv:
+        print("ok: the pictures show what is recorded")

@@ -231,6 +231,13 @@ MEASUREMENTS = (thread_tables, beat_tables, missed_tables, create_tables, postpo
 ONLY_WHEN_ASKED = (million_tables,)
 
 
+def machine():
+    """Processors and kernel, as the pages name them."""
+    models = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+              if line.startswith("model name")]
+    return f"{os.cpu_count()} processors {models[0] if models else os.uname().machine}, {os.uname().sysname} {os.uname().release}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
@@ -247,8 +254,7 @@ def main():
         check(BUILD / "peer-chime-shared", options.old)
     peers, missing = installed(options.old)
     described = {peer.name + (OLD if peer.old else ""): peer.version for peer in peers}
-    print(f"{scale.rounds} rounds of {scale.operations:,} operations; {os.cpu_count()} processors, "
-          f"load average {os.getloadavg()[0]:.1f}")
+    print(f"{scale.rounds} rounds of {scale.operations:,} operations; {machine()}, load average {os.getloadavg()[0]:.1f}")
     print("; ".join(f"{name} {version}" for name, version in described.items()))
     print("* not thread-safe")
 
@@ -260,7 +266,7 @@ def main():
             print("\n" + table.text(), flush=True)
             failed += table.failures()
             done.append(table.as_dictionary())
-    (BUILD / "results.json").write_text(json.dumps({"versions": described, "tables": done}))
+    (BUILD / "results.json").write_text(json.dumps({"machine": machine(), "versions": described, "tables": done}))
     print(f"\n{time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
     for line in failed:
         print(f"failed: {line}")

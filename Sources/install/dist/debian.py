@@ -45,7 +45,8 @@ cc tick.c -lchime -o tick && ./tick
 | [examples](examples/README.md) | small programs, one idea each |
 | [Promises.md](Promises.md), [Limits.md](Limits.md) | what you can rely on, and what Chime cannot do |
 | [Troubleshooting.md](Troubleshooting.md) | when a timer does not do what you expect |
-| [ComingFrom.md](ComingFrom.md) | libuv, libev, GLib, timerfd and others, call for call |
+| [GameTime.md](GameTime.md) | a time of your own, paused and slowed down, as games want it |
+| [ComingFrom.md](ComingFrom.md) | libuv, libev, Go, tokio, asyncio, Node and others, call for call |
 | [Languages.md](Languages.md) | Python, Go, Rust, Node and others; the wrappers in Go, Node and Rust are in `/usr/share/chime` |
 | [ReleaseNotes.md](ReleaseNotes.md) | what is in this version |
 | [copyright](copyright) | which licences there are |
