@@ -1,6 +1,7 @@
 /*
- * The host's own allocator, and a limit: all that Chime asks for goes through two functions, and a call that would need
- * more than the limit returns CHIME_ERROR_LIMIT and changes nothing.
+ * The host's own allocator, and a limit. What Chime allocates goes through two functions; the pages of timers, which are
+ * most of its memory, are mapped and do not. The limit counts both: a call that would need more returns CHIME_ERROR_LIMIT
+ * and changes nothing.
  *
  * Build:  make (or cc own_memory.c -o build/own_memory -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/own_memory
