@@ -115,7 +115,7 @@ def main():
             continue
         is_safe = not sources[0].endswith("*")
         expected = ["yes" if is_safe else "no"]
-        expected.append(re.search(rf"{among_threads} ([\d.]+(?: to [\d.]+)?)", row(TWO_THREADS))[1] if among_threads else "")
+        expected.append(re.search(rf"{among_threads} ([\d.]+(?: to [\d.]+)?)", row(TWO_THREADS))[1] if among_threads else "–")
         for column in (0, 1, 4):
             found = sorted((rows[source][column] for source in sources), key=number)
             expected.append(found[0] if found[0] == found[-1] else f"{found[0]} to {found[-1]}")

@@ -14,11 +14,11 @@
  *
  * Calls that change one timer follow each other. Even where a comment says "Waits: no", one waits for another thread that
  * is inside such a change: a few hundred instructions, unless the system takes the processor from that thread just then.
- * Queries and changes of other timers do not wait for it, nor do ticks of other timers; its own may come a millisecond
- * later. (On a concurrent queue the one thread waits that was to call its handler.) What a call does behind its change to
- * wake the queue holds up nobody on serial and concurrent queues; elsewhere the ticks of the same queue can wait for it, a
- * few hundred instructions. Those of all serial and concurrent queues can wait as long for chime_queue_sync, and where such a
- * queue is made or ends. See Limits.md for threads of low priority.
+ * Queries and changes of other timers do not wait for it, nor do ticks of other timers; that timer's own tick may be up to a
+ * millisecond late. (On a concurrent queue, only the thread about to call its handler waits.) What a call does behind its
+ * change to wake the queue holds up nobody on serial and concurrent queues; elsewhere the ticks of the same queue can wait
+ * for it, a few hundred instructions. Those of all serial and concurrent queues can wait as long for chime_queue_sync, and
+ * where such a queue is made or ends. See Limits.md for threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
@@ -53,9 +53,9 @@
  *     were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more, it goes
  *     on with its next time after the clock's; before its first tick it waits for its first deadline. With
  *     CHIME_MISSED_DELAY only the first tick has a time of day.
- *   - A postponement that moves the timer decides anew, for it and its grid: by a delay, they no longer follow the clock;
- *     to a deadline, they do, and that is their first deadline. One that is not later changes nothing, not for a step that
- *     comes afterwards either. What is later is decided by the clock as it is. What is left when a timer with
+ *   - A postponement that takes effect also decides whether the timer and its grid follow clock steps: after a delay they
+ *     do not; after a deadline they do, from that deadline on. One that is not later, by the clock as it is, has no effect at
+ *     all, nor at a step that comes afterwards. What is left when a timer with
  *     CHIME_RESUME_REMAINING is suspended is a distance, to a deadline too: after the resume it no longer follows.
  *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
  *     shows then, by the queue's last look at it, and so is actual_ns.
@@ -69,9 +69,8 @@
  * down queues that must not tick during exit. The library stays mapped after dlclose, so timers that are armed tick on.
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
- * calloc). Zero in any other member is its default. A structure of another version is accepted, too: a shorter one, as
- * an earlier version had, is read and filled in as far as it goes; of a longer one, of 4,096 bytes at most, the additional
- * bytes must be zero.
+ * calloc). Zero in any other member is its default. Structures from other versions are accepted: a shorter (older)
+ * one is read and filled as far as it goes; in a longer (newer) one, of 4,096 bytes at most, the extra bytes must be zero.
  *
  * Threads of Chime's own. They are named, detached, and have stacks as large as a main thread usually has. They block all
  * signals except those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see
@@ -336,7 +335,7 @@ typedef struct chime_tick {
   chime_timer_t timer;  /* the timer; it may be released inside its own handler */
   uint64_t generation;  /* changes with every accepted activate, restart, reschedule, suspend and cancel */
   uint64_t sequence;    /* counts the DUE and FIRED ticks of this activation from 1; 0 for ARMED and CANCELLED */
-  uint64_t missed;      /* due times since the previous tick that got no tick of their own */
+  uint64_t missed;      /* how many due times since the previous tick were skipped */
   int64_t scheduled_ns; /* when it was due, on the queue's clock: the latest due time that it stands for */
   int64_t actual_ns;    /* when it started, on the queue's clock; never before scheduled_ns */
   void *CHIME_NULLABLE context; /* the timer's own; in an added handler that handler's */
@@ -519,10 +518,11 @@ typedef struct chime_timer_options {
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
  * Serial and concurrent queues share threads that Chime makes as they are needed, and ends when they have been idle for a
- * while. While handlers are short there are about as many as processors. Where each processor has a handler that stays,
- * another thread is made, up to a limit: so a slow handler delays the others of its serial queue, and those of another one
- * hardly. Handlers that become due together and all stay begin one after another. A concurrent queue, too, has a limit for
- * its handlers that run at once. If the system grants no further thread, ticks wait for those that there are.
+ * while. While handlers are short there are about as many as processors. If every processor is running a handler that
+ * does not return, Chime starts another thread, up to a limit. So a slow handler delays its own serial queue for as long as it
+ * runs, and other queues hardly. If many handlers become due at once and none returns, they start one after another. A
+ * concurrent queue, too, has a limit for its handlers that run at once. If the system grants no further thread, ticks wait
+ * for those that there are.
  *
  * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
  * CHIME_QUEUE_DISPATCH and chime_queue_create_on_dispatch, which return CHIME_ERROR_UNSUPPORTED, and nothing else.
@@ -556,9 +556,8 @@ CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME
 /**
  * Runs what is due, on the calling thread.
  *
- * @param max    how many ticks and functions to run at most; 0: all that are due when the call begins. If some are left,
- *               such as a second callback of one timer beside its tick, the descriptor stays readable. The last
- *               callbacks of released timers are not counted
+ * @param max    how many ticks and functions to run at most; 0: all that are due when the call begins. If callbacks
+ *               remain, the descriptor stays readable. The last callbacks of released timers are not counted
  * @param count  receives how many ran; may be NULL
  * @return CHIME_OK, also if a callback has ended the queue: then its id is stale, and its descriptor closed;
  *         CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run a finalizer:
@@ -843,8 +842,9 @@ CHIME_API chime_status chime_timer_fire(chime_timer_t timer);
 
 /**
  * Stops the timer. Once it has returned, no tick starts, and no registration handler. The timer keeps its context and can
- * be activated again. What the handlers use may be freed unless the status has CHIME_RUNNING; then, only after
- * chime_timer_cancel_and_wait. (What a cancel handler or a finalizer uses may not: they are called on the queue.)
+ * be activated again. If the status has CHIME_RUNNING, a handler is still running: call chime_timer_cancel_and_wait
+ * before you free what the handlers use; otherwise you may free it at once. (What a cancel handler or a finalizer uses may
+ * not: they are called on the queue.)
  *
  * @param timer  a running or suspended timer; otherwise CHIME_IGNORED, unless it has an extra tick to come, which is
  *               dropped. While the last handler of a one-shot runs, which has finished already: 3, CHIME_IGNORED and
@@ -1284,8 +1284,8 @@ CHIME_API chime_status chime_queue_list_timers(chime_queue_t queue, chime_timer_
  *
  * @param deadline_ns  receives a point on the queue's clock, possibly in the past; CHIME_FOREVER: nothing to wait for.
  *                     Exact on the thread that drives the queue; elsewhere, and inside its callbacks, it may be too
- *                     early, never too late. It decides where in its leeway's window a timer comes that has been
- *                     changed before
+ *                     early, never too late. Calling it fixes the wake-up of timers that were changed before,
+ *                     within their leeway
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: neither host-driven nor virtual; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -1294,8 +1294,8 @@ CHIME_API chime_status chime_queue_list_timers(chime_queue_t queue, chime_timer_
 CHIME_API chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
- * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due now, or all but due; -1:
- * nothing to wait for.
+ * Gets the timeout for poll(2) until the queue must next be processed: milliseconds from now, rounded up; 0: something is
+ * due now, or all but due; -1: nothing to wait for.
  * @return as chime_queue_next_deadline; CHIME_ERROR_UNSUPPORTED also for virtual queues
  *
  * Calls back: no. Waits: no.
@@ -1498,7 +1498,7 @@ typedef struct chime_allocator {
 /**
  * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
  * something. It does not apply to the pages of timers, which are mapped (mmap) and stay counted when a queue has ended, nor
- * to the stacks of threads; what libchime needs in order to be loaded is part of the library.
+ * to the stacks of threads; static data of the library itself is not allocated.
  *
  * @param allocator  copied; any thread may call both functions at any time, with locks held: they must not call Chime
  * @return CHIME_OK; CHIME_ERROR_BUSY: Chime has already allocated memory; CHIME_ERROR_INVALID_ARGUMENT;
@@ -1680,8 +1680,8 @@ CHIME_API chime_status chime_main_stop(void);
 /*
  * A callback may end its thread, by pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers
  * that it has pushed run, and everything goes on as if it had returned, except that a handler's timer is cancelled.
- *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
- *     callback returns with a cancellation pending, which cancels no timer, and if one that waits is cancelled.
+ *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). The same happens if
+ *     a callback returns with a cancellation pending (no timer is cancelled), or if an idle Chime thread is cancelled.
  *     Cancellation acts on these threads inside your functions only; and on a thread that one callback has ended, not in
  *     those that follow before another takes its place.
  *   - A thread of libdispatch, or a run loop's, survives, and so does one that waits in a call and runs a queue's callbacks
