@@ -138,6 +138,28 @@ VIRTUAL_TEST(a_handler_may_advance_another_queue_and_a_second_thread_finds_this_
   EXPECT_EQ(now_of(t, queue), 20);
 }
 
+THREAD(load_a_door, probe, p) { EXPECT_OK(chime_timer_restart(p->timer, AT(40))); }
+
+/* As a game advances its world: in frames of any length, with pauses, and with timers that a loader's thread starts. */
+VIRTUAL_TEST(ticks_come_at_their_deadlines_however_time_is_cut_into_frames) {
+  static const int frames[] = {16, 0, 0, 3, 33, 1, 47};
+  int64_t left = 0;
+  probe *enemy = probe_start(t, queue, "e", &SCHEDULE(.first_ns = 30, .interval_ns = 30));
+  probe *door = probe_idle(t, queue, "d");
+  for (int i = 0; i < 7; i++) {
+    if (i == 2) run_on_a_thread(t, load_a_door, door);
+    ADVANCE(frames[i]);
+  }
+  EXPECT_LOG("e1@30 d1@40 e2@60 e3@90");
+  /* A saved game: what is left goes on, in a world whose time begins anew. */
+  EXPECT_OK(chime_timer_remaining(enemy->timer, &left));
+  QUEUE_OR_RETURN(loaded, VIRTUAL);
+  probe *again = probe_start(t, loaded, "f", &SCHEDULE(.first_ns = left, .interval_ns = 30));
+  EXPECT_OK(chime_queue_advance(loaded, 60));
+  EXPECT_EQ(again->ticks, 2);
+  EXPECT_EQ(again->last.scheduled_ns, 50);
+}
+
 /* ---- Exactness and leeway --------------------------------------------------------------------------------------- */
 
 static void expect_left(csuite *t, const probe *p, int64_t expected) {
