@@ -20,7 +20,7 @@ EACH = {
     "thread_end": ["who_made_it:0", "who_is_bound:0"],
     "fork": ["a_child_that_does_nothing:0", "in_a_handler:0", "in_a_handler:1", "descriptors:0"],
 }
-# Of these the others need libdispatch in a place where Apple's ends the process: see Limits.md.
+# Of these the others need libdispatch in a place where Apple's ends the process: see Platforms.md.
 EACH_ALWAYS = {"macos": ("callback_end", "fork")}
 # What loading tries without libraries in Swift.
 LOADING = ["closed", "a_copy", "in_a_namespace"]

@@ -43,7 +43,7 @@ cc tick.c -lchime -o tick && ./tick
 | `man chime` | all functions, and a page for each |
 | [C.md](C.md) | Chime from C and C++: how to link it, the kinds of queues, all functions on a page |
 | [examples](examples/README.md) | small programs, one idea each |
-| [Promises.md](Promises.md), [Limits.md](Limits.md) | what you can rely on, and what Chime cannot do |
+| [Promises.md](Promises.md), [Limits.md](Limits.md), [Platforms.md](Platforms.md) | what you can rely on, what Chime cannot do, what differs between systems |
 | [Troubleshooting.md](Troubleshooting.md) | when a timer does not do what you expect |
 | [GameTime.md](GameTime.md) | a time of your own, paused and slowed down, as games want it |
 | [ComingFrom.md](ComingFrom.md) | libuv, libev, Go, tokio, asyncio, Node and others, call for call |

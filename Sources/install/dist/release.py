@@ -191,7 +191,7 @@ def bindings():
 # The guides of a release: what each is called there, and where it stands in a clone.
 GUIDES = {"C.md": "include/README.md", "Languages.md": "Sources/Bindings/README.md"}
 GUIDES |= {f"{name}.md": f"Sources/Chime/Chime.docc/{name}.md"
-           for name in ("ComingFrom", "GameTime", "Limits", "Promises", "ReleaseNotes", "Troubleshooting")}
+           for name in ("ComingFrom", "GameTime", "Limits", "Platforms", "Promises", "ReleaseNotes", "Troubleshooting")}
 PLACES = {f"include/{name}": f"../../../include/{name}" for name in ("chime.h", "chime_run_loop.h", "chime.hpp")}
 PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}"
            for name in ("go", "go/README.md", "rust", "rust/README.md", "node", "node/README.md", "node/index.d.ts")}
