@@ -15,7 +15,7 @@ from release import DIST, OUTPUT, SERIES, VERSION, checksums, first_program, tar
 README = """\
 # Chime {version} for {system} on {machine}
 
-An embeddable timer runtime: a C library, `libchime`. Its README at the project's home says what for.
+A thread-safe timer library for C and C++, `libchime`: start, move and cancel timers from any thread, with or without an event loop of yours.
 
 `tick.c`, here, is a first program:
 
