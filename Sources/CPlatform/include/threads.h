@@ -32,6 +32,16 @@
 #include "posix/threads.h"
 #endif
 
+typedef struct chime_sleeper {
+#if defined(__linux__)
+  uint32_t is_woken, sleeps; /* atomic (P5c) */
+#else
+  chime_lock lock;
+  chime_condition condition;
+  bool is_woken;
+#endif
+} chime_sleeper;
+
 #pragma GCC visibility push(hidden)
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
@@ -71,6 +81,17 @@ int chime_lock_take_within(chime_lock *lock, int64_t nanoseconds);
 void chime_condition_init(chime_condition *condition);
 /* Until a time on the monotonic clock. May return earlier. */
 void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time);
+
+/*
+ * What one thread sleeps by. Others wake it, who on Linux wait for nobody: a thread that stands still in chime_sleeper_wake holds
+ * up neither the sleeper nor who else wakes it. On other systems it has a lock.
+ */
+void chime_sleeper_init(chime_sleeper *sleeper);
+void chime_sleeper_destroy(chime_sleeper *sleeper);
+void chime_sleeper_wake(chime_sleeper *sleeper);
+/* Sleeps until it is woken, which may have been before, or until a time on the monotonic clock. Whether it was woken; false may
+   come earlier. */
+bool chime_sleeper_sleep(chime_sleeper *sleeper, int64_t time);
 
 /* A thread's chime_life tells others that it has ended, where the system can say so. By the thread: */
 void chime_life_begin(chime_life *life);

@@ -36,12 +36,12 @@ final class PoolDriver: QueueDriver {
   }
 
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    guard work == nil, item.takeTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
+    guard work == nil, item.borrowTurn() else { return SyncCall.wait(core, timeout: timeout, body) }
     let hasEnded = core.closing.hasBegun
     var isNext = !hasEnded && core.functions.isEmpty
     return .of { () throws(Forked) in
       if isNext { isNext = try core.runOutsidePass { () throws(Forked) in try core.runHere(body) } }
-      withoutCancellation { item.endTurn() }
+      withoutCancellation { item.giveTurnBack() }
       return isNext ? .ok : hasEnded ? .queueHasEnded : SyncCall.wait(core, timeout: timeout, body)
     }
   }

@@ -4,13 +4,12 @@ import Synchronization
 /// Drives a queue on a thread of its own, which waits for absolute deadlines with 1 ns of timer slack and, where
 /// permitted, with real-time priority.
 @safe final class PreciseDriver: QueueDriver, @unchecked Sendable {
-  private struct State {
-    var armed = Int64.max
-    var isWoken = true
-    var isClosed = false
-  }
-  private let state = Condition(State())
-  // Unchecked for `outcome` and `core`, which one thread hands to the other.
+  // Unchecked for `outcome` and `core`, which one thread hands to the other, and for `armed`, which is the thread's.
+  private var armed = Int64.max
+  /// Whether a pass is wanted, and whether the queue has ended. Set before the thread is woken, read before it sleeps (P5c).
+  private let isWanted = Atomic<Bool>(true)
+  private let isClosed = Atomic<Bool>(false)
+  private let wakeUp = WakeUp()
   /// How the thread has begun: set before `start` is woken.
   private var outcome = Status.ok
   /// Set before `isOpen` is signalled, taken by the thread after that.
@@ -52,16 +51,13 @@ import Synchronization
   private func loop(_ core: QueueCore, _ name: String) {
     thread.store(ThreadNumber.current, ordering: .relaxed)
     while true {
-      let ended: Bool = state.wait { state in
-        if !state.isWoken, !state.isClosed, core.control.now < state.armed {
-          return .until(core.control.monotonicTime(state.armed))
-        }
-        state.isWoken = false
-        // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
-        state.armed = .max
-        return .done(state.isClosed)
+      if isClosed.load(ordering: .sequentiallyConsistent) { return }
+      if !isWanted.exchange(false, ordering: .sequentiallyConsistent), core.control.now < armed {
+        _ = wakeUp.sleep(until: core.control.monotonicTime(armed))
+        continue
       }
-      if ended { return }
+      // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
+      armed = .max
       // What has come to the thread while it waited is not for the callbacks that follow.
       if ThreadEnd.isPending, isReplaced(core, name) { return }
       do { try core.pass() } catch { return }
@@ -70,7 +66,7 @@ import Synchronization
 
   /// The thread is to end: another one, which inherits all that it is, works on in its place.
   private func isReplaced(_ core: QueueCore, _ name: String) -> Bool {
-    state.change { $0.isWoken = true }
+    isWanted.store(true, ordering: .sequentiallyConsistent)
     return OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
   }
 
@@ -78,11 +74,18 @@ import Synchronization
 
   func arm(at time: Int64?) {
     // By the thread itself, inside a pass.
-    state.withLock { $0.armed = time ?? .max }
+    armed = time ?? .max
   }
 
-  func wake(_ core: QueueCore) { state.change { $0.isWoken = true } }
-  func close() { state.change { $0.isClosed = true } }
+  func wake(_ core: QueueCore) {
+    isWanted.store(true, ordering: .sequentiallyConsistent)
+    wakeUp.signal()
+  }
+
+  func close() {
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+    wakeUp.signal()
+  }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add("the thread of its queue is busy or has not got a processor")

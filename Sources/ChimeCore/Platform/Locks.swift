@@ -58,78 +58,31 @@ internal import CPlatform
   }
 }
 
-/// A value behind a lock whose changes can be waited for, on the monotonic clock. (A `DispatchSemaphore` waits on the wall
-/// clock, and too long if that is stepped back.) Any thread.
-@safe struct Condition<Value>: ~Copyable, @unchecked Sendable {
-  private let state: Locked<Value>
-  // SAFETY: allocated and initialised in init, freed in deinit, by when nobody waits.
-  private let changed = UnsafeMutablePointer<chime_condition>.allocate(capacity: 1)
+/// What one thread sleeps by, on the monotonic clock. (A `DispatchSemaphore` waits on the wall clock, and too long if that is
+/// stepped back.) Any thread wakes it.
+@safe final class WakeUp: @unchecked Sendable {
+  // SAFETY: allocated and initialised in init, freed in deinit, by when nobody sleeps or wakes.
+  private let sleeper = UnsafeMutablePointer<chime_sleeper>.allocate(capacity: 1)
 
-  /// What a waiting thread makes of the value.
-  enum Wait<Result> {
-    case done(Result)
-    /// It waits for a change, until a time; `Int64.max` for no limit.
-    case until(Int64)
-  }
-
-  init(_ value: sending Value) {
-    state = Locked(value)
-    unsafe chime_condition_init(changed)
-  }
+  init() { unsafe chime_sleeper_init(sleeper) }
 
   deinit {
-    unsafe chime_condition_destroy(changed)
-    unsafe changed.deallocate()
+    unsafe chime_sleeper_destroy(sleeper)
+    unsafe sleeper.deallocate()
   }
 
-  borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result { state.withLock(body) }
-
-  /// Changes the value, and makes the waiting thread, if there is one, look at it again.
-  borrowing func change(_ body: (inout Value) -> Void) {
-    state.withLock { value in
-      body(&value)
-      unsafe chime_condition_signal(changed)
-    }
-  }
-
-  /// Asks `body` with the lock held, again after each change, at its time and, it may be, in between, until it is done. No
-  /// cancellation point.
-  @inline(__always)
-  borrowing func wait<Result>(_ body: (inout Value) -> Wait<Result>) -> Result {
-    unsafe chime_lock_take(state.lock)
-    defer { unsafe chime_lock_give(state.lock) }
-    while true {
-      switch unsafe body(&state.value.pointee) {
-      case .done(let result): return result
-      case .until(let time):
-        withoutCancellation {
-          if time == .max {
-            unsafe chime_condition_wait(changed, state.lock)
-          } else {
-            unsafe chime_condition_wait_until(changed, state.lock, time)
-          }
-        }
-      }
-    }
-  }
-}
-
-/// What a waiting thread sleeps by.
-final class WakeUp: Sendable {
-  private let signals = Condition(0)
-
-  /// Lets the thread look again.
-  func signal() { signals.change { $0 += 1 } }
+  /// Lets the thread look again. On Linux a thread that stands still in here holds up nobody.
+  func signal() { unsafe chime_sleeper_wake(sleeper) }
 
   /// Sleeps until a signal.
   func wait() { _ = sleep(until: .max) }
 
-  /// Sleeps until a signal that nothing has waited for yet, or a time on the monotonic clock: false at that time.
+  /// Sleeps until a signal that nothing has waited for yet, or a time on the monotonic clock: false at that time. No
+  /// cancellation point.
   func sleep(until time: Int64) -> Bool {
-    signals.wait { signals in
-      if signals == 0 { return time != .max && Clock.monotonic.now >= time ? .done(false) : .until(time) }
-      signals = 0
-      return .done(true)
+    while true {
+      if withoutCancellation({ unsafe chime_sleeper_sleep(sleeper, time) }) { return true }
+      if time != .max, Clock.monotonic.now >= time { return false }
     }
   }
 }

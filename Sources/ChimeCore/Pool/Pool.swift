@@ -54,10 +54,15 @@ package enum Pool: ProcessState {
 
   /// A child has no threads, and begins with a poller of its own.
   static func reinitialize() {
-    state.reinitialize(PoolState())
+    reinitializeThreads()
     listeners.reinitialize()
     isWanted.store(false, ordering: .relaxed)
     inPoller.store(0, ordering: .relaxed)
+  }
+
+  static func reinitializeThreads() {
+    state.reinitialize(PoolState())
+    uncounted.store(0, ordering: .relaxed)
   }
 
   // MARK: Items
@@ -66,6 +71,10 @@ package enum Pool: ProcessState {
   /// - Returns: ok; resource; noMemory.
   static func prepare() -> Status {
     guard Fork.watch() else { return Memory.refusal }
+    if PoolCount.enter() {
+      if PoolRequests.noneCanWait { beginUncounted() }
+      return .ok
+    }
     let (status, threads) = state.withLock { $0.prepare() }
     var missing = threads
     while missing > 0, begin() { missing -= 1 }
@@ -75,6 +84,7 @@ package enum Pool: ProcessState {
       state.wereRefused(threads: missing)
       if state.threads > 0 { return (.ok, state.isStarving) }
       state.leave()
+      _ = PoolCount.close()
       return (.resource, false)
     }
     if isStarving { tellWaiters() }
@@ -82,18 +92,21 @@ package enum Pool: ProcessState {
   }
 
   /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
-  static func prepareWorker() { state.withLock { $0.prepareWorker() } }
+  static func prepareWorker() {
+    if !PoolCount.enter() { state.withLock { _ in PoolCount.open() } }
+  }
 
   static func unprepare() { state.withLock { $0.leave() } }
 
   /// Has a thread listen to the descriptor of the wall clock's steps. Some item is prepared.
   static func watch(_ file: Int32) -> Bool {
-    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_add($0, file) }
+    // Kept open by the item, and no other thread waits here for one that holds the lock.
+    unsafe withUnsafePointer(to: PoolRequests.poller) { unsafe chime_poller_add($0, file) }
   }
 
   /// Ends that, before the descriptor is closed.
   static func endWatch(_ file: Int32) {
-    var poller = state.withLock { $0.poller }
+    var poller = unsafe PoolRequests.poller
     unsafe chime_poller_remove(&poller, file)
   }
 
@@ -119,6 +132,37 @@ package enum Pool: ProcessState {
       return state.isStarving
     }
     if isStarving { tellWaiters() }
+  }
+
+  /// Threads that were begun without the lock, and have not come: a thread is counted once it has been begun.
+  private static let uncounted = Atomic<Int>(0)
+
+  /// Begins a thread without the lock, unless one is on its way. It counts itself. Two threads may begin one each.
+  private static func beginUncounted() {
+    if uncounted.load(ordering: .sequentiallyConsistent) > 0 { return }
+    if Memory.promises({ OwnThread.start(name: "chime.pool") { work(.uncounted) } == .ok }) {
+      uncounted.add(1, ordering: .sequentiallyConsistent)
+      return
+    }
+    let isStarving = state.withLock { state in
+      state.wereRefused(threads: 0)
+      return state.isStarving
+    }
+    if isStarving { tellWaiters() }
+  }
+
+  static func noteArrivalOfUncounted() { uncounted.subtract(1, ordering: .sequentiallyConsistent) }
+
+  /// Does what is left to do for a turn that was asked for.
+  @inline(__always)
+  static func comeAfter(_ answer: PoolRequests.Answer) {
+    if answer != .heard { comeAfterAll(answer) }
+  }
+
+  @inline(never)
+  private static func comeAfterAll(_ answer: PoolRequests.Answer) {
+    if answer == .lacksThread { return withoutCancellation { beginUncounted() } }
+    help(state.withBusyLock { $0.lookFromOutside(Clock.monotonic.now) })
   }
 
   /// Does for what is wanted what no thread of the pool can do (P23b, P23c).
@@ -169,6 +213,8 @@ package enum Pool: ProcessState {
   /// Where a thread comes from that asks what to do.
   enum WorkerEvent: Sendable {
     case born
+    /// It was begun without the lock.
+    case uncounted
     case fromTurn(PoolItem)
     case fromSpin
     case fromWait(isKeeper: Bool, Event)

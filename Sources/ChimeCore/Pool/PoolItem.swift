@@ -2,8 +2,8 @@ import Synchronization
 
 /// What threads of the pool run: a queue's passes, or a worker of a concurrent queue. An item has one turn at a time, on
 /// whichever thread; it asks for one now (`run`) or at a time (`arm`). It counts as prepared.
-final class PoolItem: Worker, @unchecked Sendable {
-  // Unchecked: all that changes is behind the pool's lock, or atomic.
+@safe final class PoolItem: Worker, @unchecked Sendable {
+  // Unchecked: all that changes is behind the pool's lock, or atomic, but for the links that are set before others see them.
 
   typealias Body = @Sendable (Wants) throws(Forked) -> Void
 
@@ -16,14 +16,18 @@ final class PoolItem: Worker, @unchecked Sendable {
     static var jobs: Wants { Wants(rawValue: 2) }
   }
 
-  enum State { case resting, ready, running }
+  /// Whether it has a turn. Only who holds the pool's lock makes a resting item ready, and gives a ready one its turn; anybody
+  /// may borrow the turn of a resting one.
+  private enum Turn {
+    static var resting: UInt8 { 0 }
+    static var ready: UInt8 { 1 }
+    static var running: UInt8 { 2 }
+    static var borrowed: UInt8 { 3 }
+  }
 
   let qos: QualityOfService
   /// What a turn does; gone when the item has been closed.
   var body: Body?
-  private(set) var state = State.resting
-  /// What has been asked for since the last turn began.
-  var wants: Wants = []
   var isClosed: Bool { body == nil }
   /// When it wants a turn, and where that is in the heap.
   var time = Int64.max
@@ -34,19 +38,18 @@ final class PoolItem: Worker, @unchecked Sendable {
 
   /// Its mark among those that ask for turns, and the next item that has the same.
   var mark = 0
-  var nextOfMark: PoolItem?
-  /// What has been asked for without the lock. Stored before the mark, taken after it (P23d).
+  var nextOfMark: UnsafeMutableRawPointer?
+  /// What has been asked for since the last turn began. Pairs with `turn`: whoever asks stores this, and its mark, then loads
+  /// that; the end of a turn, of whichever kind, stores that, then loads this (P23, P23d).
   private let asked = Atomic<UInt8>(0)
-  /// Whether it is running. Pairs with the marks: whoever asks sets those, then loads this; the end of a turn stores this, then
-  /// takes those (P23d).
-  let hasTurn = Atomic<Bool>(false)
+  private let turn = Atomic<UInt8>(Turn.resting)
 
   init(_ qos: QualityOfService) { self.qos = qos }
 
   /// - Parameter body: called once a turn. It is released when the item has been closed.
   func open(_ body: @escaping Body) {
     self.body = body
-    Pool.state.withBusyLock { $0.open(self) }
+    PoolRequests.add(self)
   }
 
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
@@ -55,19 +58,15 @@ final class PoolItem: Worker, @unchecked Sendable {
       if isClosed { return PoolState.Help.none }
       state.place(self, at: time)
       // The thread that has the turn sees to the time at its end.
-      return self.state == .running ? .none : state.lookFromOutside(Clock.monotonic.now)
+      return isRunning ? .none : state.lookFromOutside(Clock.monotonic.now)
     }
     Pool.help(help)
   }
 
   func run() { run(.pass) }
 
-  /// Takes no lock, except where the pool lacks a thread.
-  func run(_ wants: Wants) {
-    if PoolRequests.ask(for: self, wants) {
-      Pool.help(Pool.state.withBusyLock { $0.lookFromOutside(Clock.monotonic.now) })
-    }
-  }
+  /// Takes no lock, except where the system refuses the pool threads.
+  func run(_ wants: Wants) { Pool.comeAfter(PoolRequests.ask(for: self, wants)) }
 
   /// No bell is rung: the end of the caller's turn looks at the marks.
   func runAfterTurn() { PoolRequests.mark(self, .pass) }
@@ -79,42 +78,47 @@ final class PoolItem: Worker, @unchecked Sendable {
     _ = asked.bitwiseOr(wants.rawValue, ordering: .sequentiallyConsistent)
   }
 
-  /// Takes what was asked for. With the pool's lock held.
-  func takeAsked() -> Wants {
-    if asked.load(ordering: .sequentiallyConsistent) == 0 { return [] }
-    return Wants(rawValue: asked.exchange(0, ordering: .sequentiallyConsistent))
-  }
+  /// Whether something has been asked for since its last turn began.
+  var isAsked: Bool { asked.load(ordering: .sequentiallyConsistent) != 0 }
+
+  /// Whether it has a turn, whose end looks at what was asked for.
+  var hasTurn: Bool { turn.load(ordering: .sequentiallyConsistent) >= Turn.running }
 
   func close() {
     // A turn that is under way, perhaps the caller's, holds what it runs. Released outside the lock.
     _ = Pool.state.withBusyLock { $0.close(self) }
   }
 
-  // MARK: Its state, with the pool's lock held
+  // MARK: With the pool's lock held
 
-  func beReady() { state = .ready }
+  var isReady: Bool { turn.load(ordering: .relaxed) == Turn.ready }
+  var isRunning: Bool { turn.load(ordering: .relaxed) == Turn.running }
 
-  func beginTurn() {
-    state = .running
-    hasTurn.store(true, ordering: .sequentiallyConsistent)
+  /// Makes it ready for a turn; false if it is already, or has one.
+  func beReady() -> Bool { leaveRest(for: Turn.ready) }
+
+  private func leaveRest(for next: UInt8) -> Bool {
+    turn.compareExchange(expected: Turn.resting, desired: next, ordering: .sequentiallyConsistent).exchanged
   }
 
-  /// It rests; whoever ends a turn then takes what was asked for (P23d).
-  func rest() {
-    state = .resting
-    hasTurn.store(false, ordering: .sequentiallyConsistent)
+  /// Gives the turn for which it is ready, and takes what was asked for.
+  func beginTurn() -> Wants {
+    turn.store(Turn.running, ordering: .sequentiallyConsistent)
+    return Wants(rawValue: asked.exchange(0, ordering: .sequentiallyConsistent))
   }
+
+  /// Whoever ends a turn then looks at what was asked for (P23).
+  func rest() { turn.store(Turn.resting, ordering: .sequentiallyConsistent) }
 
   // MARK: A turn of the caller's
 
-  /// Takes a turn on the calling thread; false if another one has it, or is about to.
-  func takeTurn() -> Bool {
-    Pool.state.withBusyLock { pool in
-      pool.takeRequests()
-      if state != .resting || isClosed { return false }
-      beginTurn()
-      return true
-    }
+  /// Borrows the turn for the calling thread; false if another one has it, or is about to.
+  func borrowTurn() -> Bool { !isAsked && leaveRest(for: Turn.borrowed) }
+
+  /// Ends a turn that was borrowed. What was asked for meanwhile has waited for this (P23).
+  func giveTurnBack() {
+    rest()
+    if isAsked { run([]) }
   }
 
   /// Runs a turn that waits for a thread of the pool which there may never be; false if it does not.
@@ -122,21 +126,21 @@ final class PoolItem: Worker, @unchecked Sendable {
     guard let (body, wants) = takeStarvingTurn() else { return false }
     // The callbacks that the thread is inside wait for this item: its own are not inside them.
     try ThreadState.outsideCallbacks { () throws(Forked) in try body(wants) }
-    withoutCancellation { endTurn() }
+    withoutCancellation { endStarvingTurn() }
     return true
   }
 
   private func takeStarvingTurn() -> (Body, Wants)? {
-    Pool.state.withBusyLock { state in
+    // A waiter is registered before this, and told after the bell shows it (P23c).
+    if !PoolRequests.starve { return nil }
+    return Pool.state.withBusyLock { state in
       state.takeRequests()
-      guard self.state == .ready, state.isStarving, let body else { return nil }
-      let wants = wants
-      state.take(self)
-      return (body, wants)
+      guard isReady, state.isStarving, let body else { return nil }
+      return (body, state.take(self))
     }
   }
 
-  func endTurn() {
+  private func endStarvingTurn() {
     let help = Pool.state.withBusyLock { state in
       let now = Clock.monotonic.now
       state.end(self, now)

@@ -65,27 +65,45 @@ struct ReadyItems {
   }
 }
 
-/// Items that want a turn at a time: a binary heap. Its room is taken when items are made.
-struct ItemHeap {
-  private var items: [PoolItem] = []
+/// Items that want a turn at a time: a binary heap. Its room is a table with a place for each queue that there can be.
+@safe struct ItemHeap {
+  // SAFETY: of the table's places the first `count` hold items, which others retain.
+  private let items: UnsafeMutablePointer<Unmanaged<PoolItem>>
+  private var count = 0
 
-  var first: PoolItem? { items.first }
+  /// Only the items of queues want a turn at a time.
+  private static var most: Int { QueueControlBlocks.maximum }
+
+  /// - Parameter table: one of `makeTable`, which no other heap uses.
+  init(_ table: UnsafeMutableRawPointer) {
+    unsafe items = table.bindMemory(to: Unmanaged<PoolItem>.self, capacity: ItemHeap.most)
+  }
+
+  /// `nil` if memory is refused.
+  static func makeTable() -> UnsafeMutableRawPointer? {
+    unsafe Memory.mapTable(most * MemoryLayout<Unmanaged<PoolItem>>.stride)
+  }
+
+  private subscript(_ i: Int) -> PoolItem {
+    get { unsafe items[i].takeUnretainedValue() }
+    nonmutating set { unsafe items[i] = Unmanaged.passUnretained(newValue) }
+  }
+
+  var first: PoolItem? { count == 0 ? nil : self[0] }
 
   /// The earliest time of some of them; `.max` for none. For checks: it looks at a few where there are many.
   func earliest(_ counts: (PoolItem) -> Bool) -> Int64 {
-    items.prefix(64).reduce(.max) { counts($1) ? min($0, $1.time) : $0 }
+    (0..<min(count, 64)).reduce(.max) { counts(self[$1]) ? min($0, self[$1].time) : $0 }
   }
-
-  /// Makes room for that many in all; false if it is refused.
-  mutating func reserve(for count: Int) -> Bool { items.reserve(for: count - items.count) }
 
   mutating func place(_ item: PoolItem, at time: Int64) {
     if time == .max { return remove(item) }
     let old = item.time
     item.time = time
     if item.place < 0 {
-      item.place = items.count
-      items.append(item)
+      item.place = count
+      self[count] = item
+      count += 1
       rise(item.place)
     } else if time < old {
       rise(item.place)
@@ -99,9 +117,10 @@ struct ItemHeap {
     item.time = .max
     if i < 0 { return }
     item.place = -1
-    let last = items.removeLast()
+    count -= 1
+    let last = self[count]
     if last === item { return }
-    items[i] = last
+    self[i] = last
     last.place = i
     rise(i)
     sink(last.place)
@@ -111,7 +130,7 @@ struct ItemHeap {
     var i = start
     while i > 0 {
       let parent = (i - 1) / 2
-      if items[parent].time <= items[i].time { return }
+      if self[parent].time <= self[i].time { return }
       exchange(i, parent)
       i = parent
     }
@@ -121,7 +140,7 @@ struct ItemHeap {
     var i = start
     while true {
       var least = i
-      for child in [2 * i + 1, 2 * i + 2] where child < items.count && items[child].time < items[least].time {
+      for child in [2 * i + 1, 2 * i + 2] where child < count && self[child].time < self[least].time {
         least = child
       }
       if least == i { return }
@@ -131,39 +150,8 @@ struct ItemHeap {
   }
 
   private mutating func exchange(_ i: Int, _ j: Int) {
-    items.swapAt(i, j)
-    items[i].place = i
-    items[j].place = j
+    (self[i], self[j]) = (self[j], self[i])
+    self[i].place = i
+    self[j].place = j
   }
-}
-
-/// The items by their marks. Their room is taken when the first item is made.
-struct MarkedItems {
-  private var first: [PoolItem?] = []
-  private var next = 0
-
-  /// False if memory is refused.
-  mutating func prepare() -> Bool {
-    if !first.isEmpty { return true }
-    guard first.reserve(for: PoolRequests.marks) else { return false }
-    for _ in 0..<PoolRequests.marks { first.append(nil) }
-    return true
-  }
-
-  mutating func add(_ item: PoolItem) {
-    item.mark = next
-    next = (next + 1) % PoolRequests.marks
-    item.nextOfMark = first[item.mark]
-    first[item.mark] = item
-  }
-
-  mutating func remove(_ item: PoolItem) {
-    var before: PoolItem?
-    var current = first[item.mark]
-    while let found = current, found !== item { (before, current) = (found, found.nextOfMark) }
-    if let before { before.nextOfMark = item.nextOfMark } else { first[item.mark] = item.nextOfMark }
-    item.nextOfMark = nil
-  }
-
-  func first(of mark: Int) -> PoolItem? { first.isEmpty ? nil : first[mark] }
 }

@@ -30,6 +30,8 @@ enum PoolRequests: ProcessState {
 
   static func reinitialize() {
     unsafe poller = chime_poller(file: -1, bell: -1, timer: -1)
+    if let items = unsafe items { for i in 0..<marks { unsafe items[i].store(nil, ordering: .relaxed) } }
+    newest.store(0, ordering: .relaxed)
     bell.store(0, ordering: .relaxed)
     markedWords.store(0, ordering: .relaxed)
     for i in 0..<marks / wordSize { unsafe markedItems[i].store(0, ordering: .relaxed) }
@@ -43,8 +45,12 @@ enum PoolRequests: ProcessState {
     static var rung: UInt64 { 1 }
     /// A thread spins, and looks at the marks.
     static var spins: UInt64 { 2 }
-    /// None waits or comes, and not because all items have turns: who asks has to look for a thread behind the lock.
+    /// None waits or comes, and not because all items have turns: who asks begins a thread.
     static var lacksThread: UInt64 { 4 }
+    /// Nor does the system give it one: who asks looks behind the lock for who can give turns.
+    static var starves: UInt64 { 16 }
+    /// A thread has been begun, and takes the marks when it comes.
+    static var comes: UInt64 { 32 }
     /// Every processor has a turn, whose end looks at the marks, and the only thread that waits does so in a millisecond.
     static var looksSoon: UInt64 { 8 }
     /// How many threads wait.
@@ -58,24 +64,34 @@ enum PoolRequests: ProcessState {
     /// Whether a thread looks at the marks without having been rung for.
     var looksItself: Bool { bits & (Bell.spins | Bell.looksSoon) != 0 }
     var lacksThread: Bool { bits & Bell.lacksThread != 0 }
+    var starves: Bool { bits & Bell.starves != 0 }
     var someWait: Bool { bits & 0xffff00 != 0 }
     var someRing: Bool { bits & 0xff_ff00_0000 != 0 }
     var step: UInt64 { bits / Bell.oneStep }
     /// What the threads of the pool change.
-    static var ofThreads: UInt64 { 0xffff00 | Bell.spins | Bell.lacksThread | Bell.looksSoon }
+    static var ofThreads: UInt64 { 0xffff00 | spins | lacksThread | looksSoon | starves | comes }
 
-    static func ofThreads(waiting: Int, isSpinning: Bool, lacksThread: Bool, looksSoon: Bool) -> UInt64 {
-      UInt64(truncatingIfNeeded: waiting) &* Bell.oneWaits | (isSpinning ? Bell.spins : 0)
-        | (lacksThread ? Bell.lacksThread : 0) | (looksSoon ? Bell.looksSoon : 0)
-    }
+    static func waiting(_ count: Int) -> UInt64 { UInt64(truncatingIfNeeded: count) &* oneWaits }
   }
 
-  /// Asks for a turn. True if no thread of the pool will come for it: the caller looks after that behind the lock.
-  static func ask(for item: PoolItem, _ wants: PoolItem.Wants) -> Bool {
+  /// What is left to do for who has asked.
+  enum Answer {
+    /// A thread of the pool looks.
+    case heard
+    case lacksThread
+    case starves
+  }
+
+  /// Asks for a turn.
+  static func ask(for item: PoolItem, _ wants: PoolItem.Wants) -> Answer {
     mark(item, wants)
     // The end of its turn looks at the marks.
-    if item.hasTurn.load(ordering: .sequentiallyConsistent) { return false }
-    return ring()
+    return item.hasTurn ? .heard : ring()
+  }
+
+  /// Whether no thread waits, or comes, as far as anybody knows.
+  static var noneCanWait: Bool {
+    bell.load(ordering: .sequentiallyConsistent) & (0xffff00 | Bell.spins | Bell.comes) == 0
   }
 
   /// Makes what is asked for known to whoever looks at the marks.
@@ -93,13 +109,16 @@ enum PoolRequests: ProcessState {
     _ = word.bitwiseOr(bit, ordering: .sequentiallyConsistent)
   }
 
-  /// Has a thread that waits look at the marks. True if none of them will.
-  private static func ring() -> Bool {
+  /// Whether what is ready may wait for a thread that there may never be.
+  static var starve: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).starves }
+
+  /// Has a thread that waits look at the marks.
+  private static func ring() -> Answer {
     var seen = Bell(bits: bell.load(ordering: .sequentiallyConsistent))
     while true {
-      if seen.isRung || seen.looksItself { return false }
+      if seen.isRung || seen.looksItself { return .heard }
       // Without: one is on its way to the marks, or every item has a turn, whose end looks at them.
-      if !seen.someWait { return seen.lacksThread }
+      if !seen.someWait { return seen.starves ? .starves : seen.lacksThread ? .lacksThread : .heard }
       // The poller stays open from here on.
       let result = bell.compareExchange(
         expected: seen.bits, desired: seen.bits &+ Bell.oneRings, ordering: .sequentiallyConsistent)
@@ -112,8 +131,75 @@ enum PoolRequests: ProcessState {
     while true {
       let left = now.bits &- Bell.oneRings | (now.step == seen.step ? Bell.rung : 0)
       let result = bell.compareExchange(expected: now.bits, desired: left, ordering: .sequentiallyConsistent)
-      if result.exchanged { return false }
+      if result.exchanged { return .heard }
       now.bits = result.original
+    }
+  }
+
+  // MARK: The items by their marks
+
+  /// The first item of each mark. Anybody adds one in front; only who holds the pool's lock goes along a list, or takes one out.
+  // SAFETY: set before any item is there, `marks` places, each with an item that it retains.
+  nonisolated(unsafe) private static var items: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>?
+  private static let newest = Atomic<Int>(0)
+  /// For the heap of those that want a turn at a time.
+  nonisolated(unsafe) private static var heapTable: UnsafeMutableRawPointer?
+
+  /// Before the first item, with the pool's lock held. Gives the heap's table; `nil` if memory is refused.
+  static func prepare() -> UnsafeMutableRawPointer? {
+    if unsafe items == nil {
+      // SAFETY: null pointers are zeroes.
+      unsafe items = Memory.mapTable(marks * MemoryLayout<Atomic<UnsafeMutableRawPointer?>>.stride)?
+        .assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
+    }
+    if unsafe items != nil, unsafe heapTable == nil { unsafe heapTable = ItemHeap.makeTable() }
+    return unsafe heapTable
+  }
+
+  /// Adds an item, and gives it its mark (P23e).
+  static func add(_ item: PoolItem) {
+    item.mark = newest.wrappingAdd(1, ordering: .relaxed).oldValue & (marks - 1)
+    let memory = unsafe Unmanaged.passRetained(item).toOpaque()
+    let place = unsafe place(item.mark)
+    var first = unsafe place.pointee.load(ordering: .relaxed)
+    while true {
+      item.nextOfMark = unsafe first
+      let result = unsafe place.pointee.compareExchange(
+        expected: first, desired: memory, ordering: .sequentiallyConsistent)
+      if unsafe result.exchanged { return }
+      unsafe first = result.original
+    }
+  }
+
+  private static func place(_ mark: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
+    unsafe items.unsafelyUnwrapped + mark
+  }
+
+  private static func item(_ memory: UnsafeMutableRawPointer?) -> PoolItem? {
+    unsafe memory.map { unsafe Unmanaged<PoolItem>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Takes one out. Others may be added in front meanwhile (P23e).
+  static func remove(_ item: PoolItem) {
+    let memory = unsafe Unmanaged.passUnretained(item)
+    let place = unsafe place(item.mark)
+    let result = unsafe place.pointee.compareExchange(
+      expected: memory.toOpaque(), desired: item.nextOfMark, ordering: .sequentiallyConsistent)
+    if unsafe !result.exchanged {
+      var before = unsafe Self.item(result.original)
+      while let found = before, unsafe found.nextOfMark != memory.toOpaque() {
+        before = unsafe Self.item(found.nextOfMark)
+      }
+      unsafe before?.nextOfMark = item.nextOfMark
+    }
+    unsafe memory.release()
+  }
+
+  static func forEachItem(of mark: Int, _ body: (PoolItem) -> Void) {
+    var next = unsafe item(place(mark).pointee.load(ordering: .sequentiallyConsistent))
+    while let found = next {
+      next = unsafe item(found.nextOfMark)
+      body(found)
     }
   }
 

@@ -11,7 +11,6 @@ import Synchronization
 /// without the lock stands in `PoolRequests`, until a thread takes it here (P23d).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
-  private var marked = MarkedItems()
   /// What `PoolRequests` shows of the threads.
   private var shown: UInt64 = 0
   /// The time that the poller is set for; `.max`: none, or a thread has been woken by it. What woke a thread has been used
@@ -20,10 +19,9 @@ struct PoolState {
   /// When the wait of the thread ends whose limit stands for a time; `.max`: there is none.
   private var keeperTime = Int64.max
   private var ready = ReadyItems()
-  private var heap = ItemHeap()
+  /// Set with the poller.
+  private var heap: ItemHeap!
   private var processors = 1
-  /// How many items there are, with those that are about to be made.
-  var items = 0
   /// All threads; those that have not asked for anything yet; those that wait; those that spin; and turns on threads of
   /// the pool.
   var threads = 0
@@ -48,13 +46,13 @@ struct PoolState {
   /// Counts an item. Gives how many threads the caller has to begin, which are counted.
   mutating func prepare() -> (Status, threads: Int) {
     if poller.file < 0 {
-      guard marked.prepare() else { return (Memory.refusal, 0) }
+      guard let table = unsafe PoolRequests.prepare() else { return (Memory.refusal, 0) }
+      heap = unsafe ItemHeap(table)
       guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, 0) }
       unsafe PoolRequests.poller = poller
       processors = max(1, Int(chime_processors()))
     }
-    guard heap.reserve(for: items + 1) else { return (Memory.refusal, 0) }
-    items += 1
+    PoolCount.open()
     let missing = max(0, Pool.fewestThreads - threads)
     threads += missing
     born += missing
@@ -64,8 +62,7 @@ struct PoolState {
 
   /// An item is gone. Without any, the threads end in their time: who waits without limit has to learn of it.
   mutating func leave() {
-    items -= 1
-    guard items == 0 else { return }
+    guard PoolCount.leave() else { return }
     emptySince = Clock.monotonic.now
     if idle > 0 { ring() }
   }
@@ -83,7 +80,7 @@ struct PoolState {
   private var canSpareThread: Bool { threads > Pool.fewestThreads && !noneCanWait && ready.isEmpty }
 
   /// As many as there are items can have a turn, beside those that have been closed in theirs.
-  private var mostThreads: Int { min(max(items + closedTurns, Pool.fewestThreads), Pool.mostThreads) }
+  private var mostThreads: Int { min(max(PoolCount.items + closedTurns, Pool.fewestThreads), Pool.mostThreads) }
 
   private var noneCanWait: Bool { idle + born + spinning == 0 }
 
@@ -135,8 +132,12 @@ struct PoolState {
   /// marks after that (P23d).
   @inline(never)
   private mutating func show(beginsStep: Bool = false) {
-    let now = PoolRequests.Bell.ofThreads(
-      waiting: idle, isSpinning: spinning > 0, lacksThread: !beginsStep && lacksThread, looksSoon: looksSoon)
+    typealias Bell = PoolRequests.Bell
+    var now = Bell.waiting(idle) | (spinning > 0 ? Bell.spins : 0) | (born > 0 ? Bell.comes : 0)
+    if looksSoon { now |= Bell.looksSoon }
+    if !beginsStep, lacksThread {
+      now |= refusedUntil != nil || threads >= Pool.mostThreads ? Bell.starves : Bell.lacksThread
+    }
     if now == shown, !beginsStep { return }
     shown = now
     PoolRequests.show(now, beginsStep: beginsStep)
@@ -149,29 +150,13 @@ struct PoolState {
   @inline(never)
   private mutating func takeRequests(_ now: Int64) {
     PoolRequests.takeMarks { mark in
-      var next = marked.first(of: mark)
-      while let item = next {
-        next = item.nextOfMark
-        let wants = item.takeAsked()
-        if !wants.isEmpty { want(item, wants, now) }
-      }
+      PoolRequests.forEachItem(of: mark) { makeReadyIfAsked($0, now) }
     }
   }
 
-  mutating func open(_ item: PoolItem) { marked.add(item) }
-
-  /// Counts an item that needs nothing prepared.
-  mutating func prepareWorker() {
-    items += 1
-    show()
-  }
-
-  /// Something is wanted of an item.
-  mutating func want(_ item: PoolItem, _ wants: PoolItem.Wants, _ now: Int64) {
-    item.wants.formUnion(wants)
-    if item.state != .resting { return }
-    item.beReady()
-    ready.append(item, now)
+  /// An item of which something was asked is ready for its turn, unless it has one, whose end looks here again.
+  private mutating func makeReadyIfAsked(_ item: PoolItem, _ now: Int64) {
+    if item.isAsked, item.beReady() { ready.append(item, now) }
   }
 
   /// `look` for a thread that does not ask for a step afterwards.
@@ -185,10 +170,9 @@ struct PoolState {
   }
 
   /// Takes an item that is ready, for a turn on a thread that is not the pool's.
-  mutating func take(_ item: PoolItem) {
+  mutating func take(_ item: PoolItem) -> PoolItem.Wants {
     ready.remove(item)
-    item.beginTurn()
-    item.wants = []
+    return item.beginTurn()
   }
 
   mutating func place(_ item: PoolItem, at time: Int64) { heap.place(item, at: time) }
@@ -197,23 +181,19 @@ struct PoolState {
   mutating func end(_ item: PoolItem, _ now: Int64) {
     lastEnd = now
     item.rest()
-    if item.isClosed {
-      closedTurns -= 1
-      return item.wants = []
-    }
-    if !item.wants.isEmpty { want(item, [], now) }
+    if item.isClosed { closedTurns -= 1 } else { makeReadyIfAsked(item, now) }
   }
 
   /// Gives what the turns of the item have done, which the caller releases.
   mutating func close(_ item: PoolItem) -> PoolItem.Body? {
     guard let body = item.body.take() else { return nil }
-    marked.remove(item)
+    PoolRequests.remove(item)
     leave()
     heap.remove(item)
-    if item.state == .ready {
+    if item.isReady {
       ready.remove(item)
       item.rest()
-    } else if item.state == .running {
+    } else if item.isRunning {
       closedTurns += 1
     }
     return body
@@ -227,7 +207,8 @@ struct PoolState {
     takeRequests(now)
     while let item = heap.first, item.time <= now {
       heap.remove(item)
-      want(item, .pass, now)
+      item.ask(.pass)
+      makeReadyIfAsked(item, now)
     }
     return nextStep(now)
   }
@@ -257,15 +238,13 @@ struct PoolState {
   /// A turn for the thread.
   @inline(__always)
   private mutating func turn(_ item: PoolItem, _ body: @escaping PoolItem.Body, _ now: Int64) -> Pool.Step {
-    item.beginTurn()
+    let wants = item.beginTurn()
     running += 1
     let tries = refusedUntil == nil ? Tunables.triesForThread : 1
     let begins = countsThread(now)
     show()
     if lacksThread { takeRequests(now) }
     look(now, isTaken: true)
-    let wants = item.wants
-    item.wants = []
     checkThatSomebodyLooks(now)
     return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
   }
@@ -276,6 +255,12 @@ struct PoolState {
     case .born:
       born -= 1
       refusedUntil = nil
+    case .uncounted:
+      if !beCounted() {
+        takeRequests(now)
+        look(now)
+        return false
+      }
     case .fromTurn(let item):
       running -= 1
       end(item, now)
@@ -290,16 +275,30 @@ struct PoolState {
     }
     show(beginsStep: true)
     guard case .fromWait(let isKeeper, let event) = workerEvent else { return true }
-    guard items == 0 ? endsWithoutItems(now) : event == .nothing && !isKeeper && canSpareThread else { return true }
-    threads -= 1
-    if items == 0 { endLast() }
+    if PoolCount.items == 0 {
+      guard endsWithoutItems(now) else { return true }
+      threads -= 1
+      endLast()
+    } else {
+      guard event == .nothing, !isKeeper, canSpareThread else { return true }
+      threads -= 1
+    }
     return false
+  }
+
+  /// Counts a thread that was begun without the lock; false if it is not needed any more.
+  private mutating func beCounted() -> Bool {
+    Pool.noteArrivalOfUncounted()
+    guard !PoolCount.isClosed, noneCanWait, threads < mostThreads else { return false }
+    threads += 1
+    refusedUntil = nil
+    return true
   }
 
   /// Whether a thread has waited long enough for another item.
   private mutating func endsWithoutItems(_ now: Int64) -> Bool {
     if now < emptySince + Tunables.idleThread { return false }
-    if threads > 1 || !PoolRequests.someRing { return true }
+    if threads > 1 || !PoolRequests.someRing { return PoolCount.close() }
     // The poller is not closed under the hands of who rings.
     emptySince = now
     return false
@@ -334,7 +333,7 @@ struct PoolState {
     lastWait = now
     let time = wanted(now)
     var limit =
-      items == 0
+      PoolCount.items == 0
       ? max(0, emptySince + Tunables.idleThread - now) : threads > Pool.fewestThreads ? Tunables.idleThread : -1
     if time >= min(timerTime, keeperTime) {
       if timerTime < keeperTime { checkThatTimeIsSet() }
@@ -406,11 +405,11 @@ extension PoolState {
   fileprivate func checkThatSomebodyLooks(_ now: Int64) {
     guard invariantsAreChecked else { return }
     // An item that has a turn is looked after at its end.
-    let time = heap.earliest { $0.state != .running }
+    let time = heap.earliest { !$0.hasTurn }
     if ready.isEmpty, time == .max { return }
     if noneCanWait {
       if threads < Pool.mostThreads, refusedUntil == nil {
-        invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(items))
+        invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(PoolCount.items))
       }
     } else if born == 0, spinning == 0, !PoolRequests.isRung {
       let due = max(ready.isEmpty ? time : min(time, lastEnd + Tunables.readyItem), now + Tunables.turnThatBegins)

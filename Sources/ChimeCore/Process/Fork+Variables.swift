@@ -13,6 +13,7 @@ extension Fork {
     step.take(in: Labels.self)
     step.take(in: SideRecords.self)
     step.take(in: DueTimeSpill.self)
+    step.take(in: PoolCount.self)
     step.take(in: PoolRequests.self)
     step.take(in: Pool.self)
     step.take(in: WallClock.self)

@@ -684,16 +684,32 @@ mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and
 
 # ---- The pool ----------------------------------------------------------------------------------------------------------
 
-mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a turn is forgotten",
-         ("Pool/PoolState.swift", "if !item.wants.isEmpty«, !BROKEN» { want(item, [], now) }"),
+mutation("pool-want-forgotten", "1", "PoolState.end", "what is wanted during a turn is forgotten",
+         ("Pool/PoolState.swift", "closedTurns -= 1 } else «if !BROKEN »{ makeReadyIfAsked(item, now) }"),
          I("a turn given up beside a wake"))
 
 mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
          ("Pool/PoolRequests.swift", "new = («BROKEN ? new : »new & ~Bell.rung) &+ Bell.oneStep"),
          I("the last thread goes to sleep beside a bell"))
 
-mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
-         ("Pool/PoolItem.swift", "      return «BROKEN ? .none : »state.lookFromOutside(now)\n    }\n    Pool.help(help)\n  }\n}\n\n/// Where a concurrent"), I("sync takes a free turn beside a wake"))
+mutation("pool-sync-silent", "1", "PoolItem.giveTurnBack", "P23: a turn of chime_queue_sync ends, and what it held up is not looked at",
+         ("Pool/PoolItem.swift", "if isAsked«, !BROKEN» { run([]) }"), I("sync takes a free turn beside a wake"))
+
+mutation("pool-makers-need-no-thread", "1, 9", "Pool.prepare", "P23e: who makes a queue while every thread has a turn begins none",
+         ("Pool/Pool.swift", "if PoolRequests.noneCanWait«, !BROKEN» { beginUncounted() }"), I("a queue made beside handlers"))
+
+mutation("pool-ends-under-makers", "1", "PoolCount.close", "P23e: the pool's threads end although a queue has been counted",
+         ("Pool/PoolCount.swift", "    «if BROKEN { return true }\n    return »isClosed ||"), I("queues made beside the end"))
+
+mutation("pool-takes-the-newer-out", "1", "PoolRequests.remove", "P23e: who takes the first item of a list out loses one that was added meanwhile",
+         ("Pool/PoolRequests.swift", "    if unsafe !result.exchanged {\n      var before",
+          "    if BROKEN, unsafe !result.exchanged { unsafe place.pointee.store(item.nextOfMark, ordering: .relaxed) }\n    if unsafe !result.exchanged {\n      var before"),
+         F("pool", "thousands_of_queues_made_and_ended"))
+
+mutation("sleeper-asleep-unseen", "1", "PreciseDriver.wake", "P5c: who finds a pass wanted already does not wake the thread",
+         ("Kinds/PreciseDriver.swift", "  func wake(_ core: QueueCore) {\n    isWanted.store(true, ordering: .sequentiallyConsistent)\n",
+          "  func wake(_ core: QueueCore) {\n    if BROKEN, isWanted.exchange(true, ordering: .sequentiallyConsistent) { return }\n    isWanted.store(true, ordering: .sequentiallyConsistent)\n"),
+         I("a wake that stands still beside others, precise"))
 
 mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
          ("Pool/PoolState.swift", "      || «!BROKEN && »now - Tunables.readyItem >= lastEnd"),
@@ -750,7 +766,7 @@ GUARD = "../CPlatform/include/callback_guard.h"
 THREADS = "../CPlatform/linux/threads.c"
 
 mutation("pool-spare-threads-stay", "14", "PoolState.arrive", "threads that were needed once stay as long as there is a queue",
-         (POOL_STATE, "event == .nothing && !isKeeper && «!BROKEN && »canSpareThread else {"), I("threads that are not needed any more"))
+         (POOL_STATE, "guard event == .nothing, !isKeeper, «!BROKEN, »canSpareThread else {"), I("threads that are not needed any more"))
 mutation("pool-end-untold", "14", "PoolState.leave", "a thread that waits without limit does not hear that the last queue has ended",
          (POOL_STATE, "    if idle > 0«, !BROKEN» { ring() }\n"),
          F("wall_clock", "nothing_stays_after_the_last_queue_on_the_wall_clock"))
@@ -764,7 +780,7 @@ mutation("pool-never-asks-again", "19", "PoolState.wereRefused", "a thread that 
          (POOL_STATE, "refusedUntil = «BROKEN ? .max : »Clock.monotonic.now + Tunables.refusedThread"),
          F("threads", "a_thread_that_can_be_had_later"))
 mutation("pool-waiter-keeps-its-turn", "19", "PoolItem.takeStarvingTurn", "who waits for a queue gives it no turn",
-         (POOL_ITEM, "guard «!BROKEN, »self.state == .ready, state.isStarving,"),
+         (POOL_ITEM, "guard «!BROKEN, »isReady, state.isStarving,"),
          I("the only thread waits for a queue"), F("threads", "the_only_thread_waits"))
 mutation("pool-waiter-gives-workers-no-turn", "19", "PoolDriver.runStarvingTurn", "who waits for a concurrent queue gives its workers no turn",
          ("Kinds/PoolDriver.swift", "    return «BROKEN ? false : »try core.handOver?.runStarvingTurn() ?? false\n"),
@@ -950,7 +966,7 @@ mutation("pass-not-counted", "1", "QueueControlBlock.countPass", "P1c: a pass do
          I("a turn given up"))
 mutation("pool-mark-is-enough", "1, 22", "PoolRequests.ask", "P23d: who finds an item's mark rings no bell",
          ("Pool/PoolRequests.swift", "«    if BROKEN, unsafe markedItems[item.mark / wordSize].load(ordering: .relaxed) >> UInt64(item.mark % wordSize) & 1 != 0 {\n"
-                                   "      item.ask(wants)\n      return false\n    }\n»    mark(item, wants)\n    // The end"),
+                                   "      item.ask(wants)\n      return .heard\n    }\n»    mark(item, wants)\n    // The end"),
          I("a wake that stands still"))
 mutation("sync-gives-up-silently", "1, 12", "SyncCall.wait", "P1e: who gives a function up does not wake the queue, whose pass has gone on without the others",
          ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.control.wake()« }»\n        return"), I("a sync that gives up"))
@@ -960,11 +976,11 @@ mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a
          (POOL_STATE, "    «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays before"))
 mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is ready is looked after at the next time only",
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
-mutation("pool-two-turns", "1", "PoolState.want", "P23: an item that has a turn is given another one",
-         (POOL_STATE, "    if item.state != .resting«, !BROKEN || item.state == .ready» { return }\n"),
+mutation("pool-two-turns", "1", "PoolItem.beReady", "P23: an item that has a turn is given another one",
+         (POOL_ITEM, "  func beReady() -> Bool { «BROKEN && isRunning || »leaveRest(for: Turn.ready) }\n"),
          I("jobs of one work"))
-mutation("pool-takes-any-turn", "1", "PoolItem.takeTurn", "P23: `chime_queue_sync` takes a turn that another thread has",
-         (POOL_ITEM, "      if state != .resting «&& !BROKEN »|| isClosed { return false }\n"), I("sync takes a free turn"))
+mutation("pool-takes-any-turn", "1", "PoolItem.borrowTurn", "P23: `chime_queue_sync` takes a turn that another thread has",
+         (POOL_ITEM, "!isAsked && «(BROKEN && hasTurn || »leaveRest(for: Turn.borrowed)«)» }\n"), I("sync takes a free turn"))
 mutation("end-rereads-not", "1, 3", "QueueCore.sendOn", "P1d: a callback's end does not read the timer again behind the link",
          (DELIVERY, "    slot.link(into: control)\n«    if BROKEN { return }\n»    // Between flag and link a writer"),
          I("activate and reschedule, concurrent"))

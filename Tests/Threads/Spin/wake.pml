@@ -4,7 +4,7 @@
  * Two threads change a timer each, then wake the queue. The first stands still for ever behind any step of its own. Two threads of the pool (ALONE: one) wait, take what was asked for, and have turns, in each of
  * which a pass takes the changes. When nobody can go on, each change is seen whose thread has returned.
  *
- * Mutations (-D): EXCHANGES, SINCE_FIRST, COUNTS_LATE, ASKED_IS_ENOUGH, MARK_IS_ENOUGH, RUNG_FIRST, NO_STEP,
+ * Mutations (-D): END_LOOKS_NOT, EXCHANGES, SINCE_FIRST, COUNTS_LATE, ASKED_IS_ENOUGH, MARK_IS_ENOUGH, RUNG_FIRST, NO_STEP,
  * STAYS_RUNG; with ALONE WAITS_SILENTLY.
  */
 
@@ -125,7 +125,7 @@ inline take_marks() {
   :: atomic { words -> words = false; found = true }
      atomic { found = mark; mark = false }
      if
-     :: found -> atomic { found = asked; asked = false } ready = ready || found
+     :: found && asked -> atomic { ready = ready || !has_turn }
      :: else
      fi;
      found = false
@@ -146,9 +146,9 @@ next_step:
   take_marks();
 again:
   if
-  :: ready && !has_turn ->
-     ready = false;
-     has_turn = true;
+  :: ready ->
+     atomic { ready = false; has_turn = true }
+     asked = false;
      locked = false;
      /* The pass: takes the changes, then looks once more after it has stored its time. */
      awake = true;
@@ -168,6 +168,12 @@ again:
 #endif
      atomic { !locked -> locked = true }
      has_turn = false;
+     if
+#ifndef END_LOOKS_NOT
+     :: asked -> ready = true
+#endif
+     :: else
+     fi;
      goto next_step
   :: else
   fi;

@@ -1,5 +1,4 @@
 /* What may wait for a thread that stands still inside a call, and why. */
-#define POOL (ON(SERIAL) | ON(CONCURRENT))
 #define EVERYTHING ((1u << PROBES) - 1)
 #define SAME_QUEUE (BIT(TICKS) | BIT(START) | BIT(ASYNC))
 #define OTHER_QUEUE (BIT(OTHER_TICKS) | BIT(OTHER_ASYNC) | BIT(MAKE))
@@ -10,17 +9,11 @@ static const struct exception {
   const char *why;
 } exceptions_[] = {
     {NULL, ALL, BIT(SAME_TIMER), "calls that change one timer follow each other"},
-    {NULL, ON(PRECISE), SAME_QUEUE, "the lock of its thread's condition, for a wake"},
-    {NULL, ON(HOST), SAME_QUEUE, "from the exchange of the next wake-up to the descriptor"},
     {NULL, ON(RUN_LOOP), SAME_QUEUE | OTHER_QUEUE, "the lock of the loop, which the queues share, for a wake"},
     {NULL, ON(DISPATCH), SAME_QUEUE, "libdispatch's own locks"},
     {NULL, ON(VIRTUAL), SAME_QUEUE, "nothing comes late in virtual time: an advance waits for a change of what is due"},
-    {"sync", POOL, EVERYTHING, "it takes and ends a turn behind the pool's lock"},
-    {"sync", ON(PRECISE) | ON(DISPATCH), SAME_QUEUE, "it has the queue's turn"},
-    {"queue_create", POOL, EVERYTHING, "the pool's lock"},
+    {"sync", ON(SERIAL) | ON(PRECISE) | ON(DISPATCH), SAME_QUEUE, "it has the queue's turn"},
     {"queue_create", ALL, BIT(MAKE), "queues are made and end one after another"},
-    {"queue_release", POOL, EVERYTHING, "the pool's lock"},
     {"queue_release", ALL, BIT(MAKE), "queues are made and end one after another"},
-    {"shutdown", POOL, EVERYTHING, "as queue_release, and it waits"},
     {"shutdown", ALL, BIT(MAKE), "queues are made and end one after another"},
 };

@@ -21,7 +21,8 @@ struct Scenario {
     Seam.generationMask = 0x7F_FFFF
     scheduler.latest = Scheduler.horizon
     // The pool's threads were those of the run before.
-    Pool.state.reinitialize(PoolState())
+    Pool.reinitializeThreads()
+    PoolCount.reinitialize()
     PoolRequests.reinitialize()
     resetSimulatedPoller()
     let failure = scheduler.run(strategy, seed: seed, length: length) {

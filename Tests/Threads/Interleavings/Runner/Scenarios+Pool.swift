@@ -209,7 +209,7 @@ extension Scenario {
   /// A thread that wakes a queue stands still before any of its steps. Others that want the queue, or another one, do not wait
   /// for it (P1c, P1e, P23d).
   static let standingStill: [Scenario] =
-    [Queue.Kind.serial, .concurrent].flatMap { kind in
+    [Queue.Kind.serial, .concurrent, .precise].flatMap { kind in
       [
         Scenario("a wake that stands still beside others, \(kind.rawValue)") { world in
           world.scheduler.jumpsLeft = 0
@@ -244,8 +244,55 @@ extension Scenario {
           }
           world.thread("host") { world.sleep(until: end + millisecond) }
         },
+        Scenario("making a queue that stands still beside others, \(kind.rawValue)") { world in
+          world.scheduler.jumpsLeft = 0
+          // The pool's first queue begins its threads behind the lock.
+          let (queue, _) = (world.queue(kind), world.queue(.serial))
+          let end = Scheduler.start + 20 * millisecond
+          for i in 0..<3 {
+            world.thread("maker \(i)", heldUpUntil: i == 0 ? end : nil, within: 96) {
+              let queue = i == 2 ? queue : world.queue(.serial)
+              world.timer(queue, after: i == 1 ? millisecond : 0, finalizer: false) { _ in
+                world.expect(i == 0 || world.scheduler.clock < end, "a tick waits for a thread that makes a queue")
+              }
+            }
+          }
+          world.thread("host") { world.sleep(until: end + millisecond) }
+        },
       ]
     } + [
+      Scenario("sync that stands still beside others") { world in
+        world.scheduler.jumpsLeft = 0
+        let queues = (0..<3).map { _ in world.queue(.serial) }
+        let end = Scheduler.start + 20 * millisecond
+        world.thread("caller", heldUpUntil: end, within: 64) { queues[0].sync(timeout: .max) }
+        // Its own queue's timer has waited for the end of the turn.
+        world.timer(queues[0], after: 0, finalizer: false)
+        for (i, queue) in queues[1...].enumerated() {
+          let timer = world.timer(queue, after: nil, finalizer: false) { _ in
+            world.expect(world.scheduler.clock < end, "a tick of another queue waits for a thread that stands still")
+          }
+          world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: Int64(i) * millisecond)) }
+        }
+        world.thread("host") { world.sleep(until: end + millisecond) }
+      },
+      Scenario("a turn that is borrowed beside a time") { world in
+        let queue = world.queue(.serial)
+        world.timer(queue, after: 40, finalizer: false)
+        for name in ["caller", "another"] { world.thread(name) { for _ in 0..<3 { queue.sync(timeout: .max) } } }
+      },
+      Scenario("queues made beside the end of the pool") { world in
+        for kind in [Queue.Kind.serial, .concurrent] {
+          world.thread("maker") {
+            for _ in 0..<2 {
+              let queue = world.queue(kind)
+              world.timer(queue, after: 0, finalizer: false)
+              world.call("shutdown", answers: .ok) { QueueCore.shutdown(queue.id, timeout: .max) }
+              world.sleep(until: world.scheduler.clock + 10 * second)
+            }
+          }
+        }
+      },
       Scenario("a sync that gives up beside functions") { world in
         let queue = world.queue(.serial)
         let stays = WakeUp()

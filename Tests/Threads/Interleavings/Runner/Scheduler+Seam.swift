@@ -58,6 +58,19 @@ extension Scheduler {
     }
   }
 
+  func sleep(at address: UnsafeMutableRawPointer, until time: Int64, unless isWoken: () -> Bool) {
+    step("sleep")
+    if !isWoken(), time > clock { block(.condition(address, until: time)) }
+  }
+
+  func wake(at address: UnsafeMutableRawPointer, _ change: () -> Void) {
+    step("wake")
+    change()
+    for other in coroutines {
+      if case .condition(address, _) = other.obstacle { release(other) }
+    }
+  }
+
   func systemCall(_ body: () -> Void) {
     let delay = current.delay
     current.delay = nil

@@ -114,7 +114,7 @@ final class World {
 
   /// Waits until a time on the scheduler's clock.
   func sleep(until time: Int64) {
-    Condition(()).wait { _ in scheduler.clock < time ? .until(time) : .done(()) }
+    _ = WakeUp().sleep(until: time)
   }
 
   /// Waits for the end of the queues' threads.

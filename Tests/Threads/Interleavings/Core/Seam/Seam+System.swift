@@ -41,6 +41,25 @@ func chime_condition_signal(_ condition: UnsafeMutablePointer<chime_condition>) 
   if Seam.isOn { unsafe Seam.scheduler.signal(condition) }
 }
 
+// A word of the kernel's: what wakes, and what goes to sleep, is one step each.
+
+func chime_sleeper_init(_ sleeper: UnsafeMutablePointer<chime_sleeper>) {
+  unsafe sleeper.pointee = chime_sleeper(is_woken: 0, sleeps: 0)
+}
+func chime_sleeper_destroy(_ sleeper: UnsafeMutablePointer<chime_sleeper>) {}
+
+func chime_sleeper_wake(_ sleeper: UnsafeMutablePointer<chime_sleeper>) {
+  guard Seam.isOn else { return unsafe sleeper.pointee.is_woken = 1 }
+  unsafe Seam.scheduler.wake(at: sleeper) { unsafe sleeper.pointee.is_woken = 1 }
+}
+
+func chime_sleeper_sleep(_ sleeper: UnsafeMutablePointer<chime_sleeper>, _ time: Int64) -> Bool {
+  guard Seam.isOn else { return true }
+  unsafe Seam.scheduler.sleep(at: sleeper, until: time) { unsafe sleeper.pointee.is_woken != 0 }
+  defer { unsafe sleeper.pointee.is_woken = 0 }
+  return unsafe sleeper.pointee.is_woken != 0
+}
+
 func chime_thread_create(
   _ thread: UnsafeMutablePointer<UInt>, _ isDetached: CInt,
   _ body: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?,

@@ -85,6 +85,10 @@ package protocol SeamScheduler: AnyObject {
   /// Waits for `signal`, until a time on the scheduler's clock, `Int64.max` for no end.
   func wait(_ condition: UnsafeMutableRawPointer, _ mutex: UnsafeMutableRawPointer, until time: Int64)
   func signal(_ condition: UnsafeMutableRawPointer)
+  /// Sleeps at an address until the time, unless it is woken there or was; what a thread does there and what wakes it is one
+  /// step each.
+  func sleep(at address: UnsafeMutableRawPointer, until time: Int64, unless isWoken: () -> Bool)
+  func wake(at address: UnsafeMutableRawPointer, _ change: () -> Void)
   /// A round of a spin loop: others are to go first.
   func yield(sleeping nanoseconds: Int64)
   func now() -> Int64
