@@ -34,7 +34,7 @@
 
 typedef struct chime_sleeper {
 #if defined(__linux__)
-  uint32_t is_woken, sleeps; /* atomic (P5c) */
+  uint32_t is_woken, sleepers; /* atomic (P5c) */
 #else
   chime_lock lock;
   chime_condition condition;
@@ -83,8 +83,8 @@ void chime_condition_init(chime_condition *condition);
 void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time);
 
 /*
- * What one thread sleeps by. Others wake it, who on Linux wait for nobody: a thread that stands still in chime_sleeper_wake holds
- * up neither the sleeper nor who else wakes it. On other systems it has a lock.
+ * What a thread sleeps by, or several, of which one is woken at a time. Who wakes waits for nobody on Linux: a thread that stands
+ * still in chime_sleeper_wake holds up neither the sleeper nor who else wakes it. On other systems it has a lock.
  */
 void chime_sleeper_init(chime_sleeper *sleeper);
 void chime_sleeper_destroy(chime_sleeper *sleeper);

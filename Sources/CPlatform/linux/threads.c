@@ -25,14 +25,14 @@ void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, in
   pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);
 }
 
-void chime_sleeper_init(chime_sleeper *sleeper) { sleeper->is_woken = sleeper->sleeps = 0; }
+void chime_sleeper_init(chime_sleeper *sleeper) { sleeper->is_woken = sleeper->sleepers = 0; }
 void chime_sleeper_destroy(chime_sleeper *sleeper) { (void)sleeper; }
 
-/* Whoever wakes calls the system as long as the thread sleeps, also where another one is about to. */
+/* Whoever wakes calls the system as long as a thread sleeps, also where another one is about to. */
 void chime_sleeper_wake(chime_sleeper *sleeper) {
   int saved = errno;
   __atomic_store_n(&sleeper->is_woken, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&sleeper->sleeps, __ATOMIC_SEQ_CST)) {
+  if (__atomic_load_n(&sleeper->sleepers, __ATOMIC_SEQ_CST)) {
     syscall(SYS_futex, &sleeper->is_woken, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
   }
   errno = saved;
@@ -43,12 +43,12 @@ bool chime_sleeper_sleep(chime_sleeper *sleeper, int64_t time) {
   if (time < 0) time = 0;
   until.tv_sec = time / 1000000000;
   until.tv_nsec = time % 1000000000;
-  __atomic_store_n(&sleeper->sleeps, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(&sleeper->sleepers, 1, __ATOMIC_SEQ_CST);
   if (!__atomic_load_n(&sleeper->is_woken, __ATOMIC_SEQ_CST)) {
     syscall(SYS_futex, &sleeper->is_woken, FUTEX_WAIT_BITSET_PRIVATE, 0, time == INT64_MAX ? 0 : &until, 0,
             FUTEX_BITSET_MATCH_ANY);
   }
-  __atomic_store_n(&sleeper->sleeps, 0, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&sleeper->sleepers, 1, __ATOMIC_RELAXED);
   return __atomic_exchange_n(&sleeper->is_woken, 0, __ATOMIC_SEQ_CST);
 }
 

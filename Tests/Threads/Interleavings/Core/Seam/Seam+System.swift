@@ -44,7 +44,7 @@ func chime_condition_signal(_ condition: UnsafeMutablePointer<chime_condition>) 
 // A word of the kernel's: what wakes, and what goes to sleep, is one step each.
 
 func chime_sleeper_init(_ sleeper: UnsafeMutablePointer<chime_sleeper>) {
-  unsafe sleeper.pointee = chime_sleeper(is_woken: 0, sleeps: 0)
+  unsafe sleeper.pointee = chime_sleeper(is_woken: 0, sleepers: 0)
 }
 func chime_sleeper_destroy(_ sleeper: UnsafeMutablePointer<chime_sleeper>) {}
 
