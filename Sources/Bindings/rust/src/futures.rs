@@ -1,6 +1,7 @@
 //! Waits for async code, on whatever executor: they need a waker, and no runtime.
 
 use crate::error::Error;
+use crate::instant::Instant;
 use crate::queue::Queue;
 use crate::sys;
 use crate::timer::{Timer, TimerOptions};
@@ -166,8 +167,8 @@ impl Queue {
     }
 
     /// As `sleep`, to a point on the queue's clock.
-    pub fn sleep_until(&self, deadline_ns: i64) -> Sleep {
-        Sleep(self.ticks(&Schedule::at(deadline_ns)).map_err(Some))
+    pub fn sleep_until(&self, deadline: Instant) -> Sleep {
+        Sleep(self.ticks(&Schedule::at(deadline)).map_err(Some))
     }
 
     /// The ticks of a timer, to be awaited one after the other.

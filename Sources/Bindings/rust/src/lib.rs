@@ -50,7 +50,17 @@
 //! }
 //! ```
 //!
-//! With async-io: `Async::new_nonblocking(queue.try_as_fd()?)?`, and in a loop `readable().await?`, `queue.process()?`.
+//! With async-io, under smol or async-std:
+//!
+//! ```ignore
+//! let fd = Async::new(queue.try_as_fd()?)?;
+//! loop {
+//!     fd.readable().await?;
+//!     queue.process()?;
+//! }
+//! ```
+//!
+//! Run the loop as a task, or beside the program: `select!`, `future::or`.
 //!
 //! # Linking
 //!
@@ -62,6 +72,7 @@
 mod callback;
 mod error;
 mod futures;
+mod instant;
 mod queue;
 pub mod sys;
 mod timer;
@@ -69,6 +80,7 @@ mod values;
 
 pub use error::{Error, ErrorKind, Outcome};
 pub use futures::{Sleep, Ticks};
+pub use instant::Instant;
 pub use queue::{Queue, QueueOptions};
 pub use timer::{Borrowed, Timer, TimerOptions};
 pub use values::{
@@ -86,16 +98,16 @@ pub fn version() -> (u32, u32, u32) {
     (number >> 16, number >> 8 & 255, number & 255)
 }
 
-/// The time on a clock of the system, in nanoseconds since its zero.
-pub fn now_ns(clock: Clock) -> Result<i64, Error> {
+/// The time on a clock of the system.
+pub fn now(clock: Clock) -> Result<Instant, Error> {
     // SAFETY: `filled` passes a valid pointer.
-    filled(|now| unsafe { sys::chime_now(clock as u32, now) })
+    filled(|now| unsafe { sys::chime_now(clock as u32, now) }).map(Instant::from_nanos)
 }
 
 /// Puts the calling thread to sleep until a point on a clock of the system.
-pub fn sleep_until(clock: Clock, deadline_ns: i64) -> Result<(), Error> {
+pub fn sleep_until(clock: Clock, deadline: Instant) -> Result<(), Error> {
     // SAFETY: no pointers.
-    checked(unsafe { sys::chime_sleep_until(clock as u32, deadline_ns) }).map(drop)
+    checked(unsafe { sys::chime_sleep_until(clock as u32, deadline.as_nanos()) }).map(drop)
 }
 
 /// How many bytes libchime holds.

@@ -2,9 +2,10 @@
 
 use crate::callback::{carrying, finalize, guard, on_function, on_tick, pass, tick_once, ticks};
 use crate::error::{checked, filled, text, Error, Outcome};
+use crate::instant::Instant;
 use crate::sys;
 use crate::timer::{Borrowed, Timer, TimerOptions};
-use crate::values::{nanoseconds, Class, Clock, QueueKind, QueueStats, Schedule, Tick};
+use crate::values::{nanoseconds, unless_never, Class, Clock, QueueKind, QueueStats, Schedule, Tick};
 use std::ffi::{c_void, CString};
 use std::mem::ManuallyDrop;
 #[cfg(unix)]
@@ -23,7 +24,7 @@ pub struct QueueOptions {
     /// How many timers may exist at once; 0: as many as memory allows.
     pub timer_limit: u64,
     /// Virtual queues: the time at which they begin.
-    pub start_ns: i64,
+    pub start: Instant,
     /// Virtual queues: ticks use their leeway, as on other queues.
     pub honour_leeway: bool,
     /// Host-driven queues: only the thread that made the queue may drive it.
@@ -66,7 +67,7 @@ impl Queue {
             label: label.as_ptr(),
             clock: options.clock as u32,
             timer_limit: options.timer_limit,
-            start_ns: options.start_ns,
+            start_ns: options.start.as_nanos(),
             realtime_priority: options.realtime_priority,
             qos: options.class as u32,
             seed: options.seed,
@@ -207,8 +208,8 @@ impl Queue {
     }
 
     /// The time on the queue's clock.
-    pub fn now_ns(&self) -> Result<i64, Error> {
-        filled(|now| unsafe { sys::chime_queue_now(self.0, now) })
+    pub fn now(&self) -> Result<Instant, Error> {
+        filled(|now| unsafe { sys::chime_queue_now(self.0, now) }).map(Instant::from_nanos)
     }
 
     /// Moves a virtual queue's time from deadline to deadline. What is due runs inside this call. If a closure
@@ -284,9 +285,8 @@ impl Queue {
     }
 
     /// When a host-driven or virtual queue next has something to do; `None`: never.
-    pub fn next_deadline_ns(&self) -> Result<Option<i64>, Error> {
-        filled(|deadline| unsafe { sys::chime_queue_next_deadline(self.0, deadline) })
-            .map(|deadline| Some(deadline).filter(|ns| *ns != i64::MAX))
+    pub fn next_deadline(&self) -> Result<Option<Instant>, Error> {
+        filled(|deadline| unsafe { sys::chime_queue_next_deadline(self.0, deadline) }).map(unless_never)
     }
 
     /// What the queue has done since it was made.

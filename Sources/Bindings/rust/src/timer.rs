@@ -2,8 +2,9 @@
 
 use crate::callback::carrying;
 use crate::error::{checked, filled, text, Error, Outcome};
+use crate::instant::Instant;
 use crate::sys;
-use crate::values::{nanoseconds, Schedule, State, TimerInfo};
+use crate::values::{nanoseconds, unless_never, Schedule, State, TimerInfo};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::null;
@@ -89,7 +90,7 @@ impl Timer {
     /// let queue = chime::Queue::new(chime::QueueKind::Virtual)?;
     /// let timer = queue.after(Duration::from_secs(1), |_| ())?;
     /// timer.restart_after(Duration::from_secs(5))?;
-    /// assert_eq!(timer.next_deadline_ns()?, Some(5_000_000_000));
+    /// assert_eq!(timer.next_deadline()?, Some(queue.now()? + Duration::from_secs(5)));
     /// # Ok(())
     /// # }
     /// ```
@@ -98,8 +99,8 @@ impl Timer {
     }
 
     /// As `restart_after`, with the first tick at a point on the queue's clock. An error with `ResumePolicy::Remaining`.
-    pub fn restart_until(&self, deadline_ns: i64) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_timer_restart_until(self.0, deadline_ns) })
+    pub fn restart_until(&self, deadline: Instant) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_restart_until(self.0, deadline.as_nanos()) })
     }
 
     /// Gives the timer another schedule. The state stays.
@@ -134,8 +135,8 @@ impl Timer {
     }
 
     /// As `postpone`, to a point on the queue's clock.
-    pub fn postpone_until(&self, deadline_ns: i64) -> Result<Outcome, Error> {
-        checked(unsafe { sys::chime_timer_postpone_until(self.0, deadline_ns) })
+    pub fn postpone_until(&self, deadline: Instant) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_postpone_until(self.0, deadline.as_nanos()) })
     }
 
     /// Requests an extra tick, of kind `Fired`. It never runs inside this call.
@@ -179,9 +180,8 @@ impl Timer {
     }
 
     /// On the queue's clock; `None`: the timer is not running.
-    pub fn next_deadline_ns(&self) -> Result<Option<i64>, Error> {
-        filled(|deadline| unsafe { sys::chime_timer_next_deadline(self.0, deadline) })
-            .map(|deadline| Some(deadline).filter(|ns| *ns != i64::MAX))
+    pub fn next_deadline(&self) -> Result<Option<Instant>, Error> {
+        filled(|deadline| unsafe { sys::chime_timer_next_deadline(self.0, deadline) }).map(unless_never)
     }
 
     /// How much time is left until the next tick is due; 0: it is due already; `None`: the timer is not running. Suspended

@@ -1,5 +1,6 @@
 //! What goes in and comes out of queues and timers.
 
+use crate::instant::Instant;
 use crate::sys;
 use std::time::Duration;
 
@@ -9,6 +10,11 @@ pub const FOREVER: Duration = Duration::from_nanos(i64::MAX as u64);
 /// Saturates: what is beyond 292 years is never.
 pub(crate) fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// A deadline of C's.
+pub(crate) fn unless_never(ns: i64) -> Option<Instant> {
+    Some(Instant::from_nanos(ns)).filter(|_| ns != i64::MAX)
 }
 
 /// Where a queue's handlers run, and on which clock.
@@ -97,7 +103,7 @@ pub enum TickKind {
     Cancelled = sys::TICK_CANCELLED,
 }
 
-/// One call of a handler. Times are nanoseconds on the queue's clock.
+/// One call of a handler. Times are on the queue's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tick {
@@ -110,9 +116,9 @@ pub struct Tick {
     /// Due times since the tick before that got none of their own.
     pub missed: u64,
     /// When it was due.
-    pub scheduled_ns: i64,
-    /// When it started; never before `scheduled_ns`.
-    pub actual_ns: i64,
+    pub scheduled: Instant,
+    /// When it started; never before `scheduled`.
+    pub actual: Instant,
     /// Changes with every accepted activate, restart, reschedule, suspend and cancel.
     pub generation: u64,
     /// The address of the target's object; 0 without one.
@@ -131,8 +137,8 @@ impl Tick {
             },
             sequence: tick.sequence,
             missed: tick.missed,
-            scheduled_ns: tick.scheduled_ns,
-            actual_ns: tick.actual_ns,
+            scheduled: Instant::from_nanos(tick.scheduled_ns),
+            actual: Instant::from_nanos(tick.actual_ns),
             generation: tick.generation,
             target: tick.target as usize,
         }
@@ -169,7 +175,7 @@ pub struct Schedule {
     /// The delay of the first tick, from now.
     pub first: Duration,
     /// In place of `first`: a point on the queue's clock.
-    pub deadline_ns: Option<i64>,
+    pub deadline: Option<Instant>,
     /// From then on; zero: only once.
     pub interval: Duration,
     /// How late a tick may be in order to share a wake-up; below the interval.
@@ -191,8 +197,8 @@ impl Schedule {
     }
 
     /// One tick, at a point on the queue's clock.
-    pub fn at(deadline_ns: i64) -> Schedule {
-        Schedule { deadline_ns: Some(deadline_ns), ..Default::default() }
+    pub fn at(deadline: Instant) -> Schedule {
+        Schedule { deadline: Some(deadline), ..Default::default() }
     }
 
     /// The first tick comes one interval from now.
@@ -205,7 +211,7 @@ impl Schedule {
         let duration = |ns: i64| Duration::from_nanos(u64::try_from(ns).unwrap_or(0));
         Schedule {
             first: if at { Duration::ZERO } else { duration(schedule.first_ns) },
-            deadline_ns: if at { Some(schedule.first_ns) } else { None },
+            deadline: if at { Some(Instant::from_nanos(schedule.first_ns)) } else { None },
             interval: duration(schedule.interval_ns),
             leeway: duration(schedule.leeway_ns),
             jitter: duration(schedule.jitter_ns),
@@ -217,8 +223,8 @@ impl Schedule {
 
     pub(crate) fn in_c(&self) -> sys::Schedule {
         sys::Schedule {
-            flags: if self.deadline_ns.is_some() { sys::SCHEDULE_DEADLINE } else { 0 },
-            first_ns: self.deadline_ns.unwrap_or_else(|| nanoseconds(self.first)),
+            flags: if self.deadline.is_some() { sys::SCHEDULE_DEADLINE } else { 0 },
+            first_ns: self.deadline.map_or_else(|| nanoseconds(self.first), Instant::as_nanos),
             interval_ns: nanoseconds(self.interval),
             leeway_ns: nanoseconds(self.leeway),
             jitter_ns: nanoseconds(self.jitter),
@@ -241,7 +247,7 @@ pub struct TimerInfo {
     /// Ticks delivered in this activation.
     pub sequence: u64,
     /// On the queue's clock; `None`: it is not running.
-    pub next_deadline_ns: Option<i64>,
+    pub next_deadline: Option<Instant>,
     /// As `Timer::remaining`.
     pub remaining: Option<Duration>,
     /// Zero: one-shot.
@@ -271,7 +277,7 @@ impl TimerInfo {
             state: State::of(info.state),
             generation: info.generation,
             sequence: info.sequence,
-            next_deadline_ns: Some(info.next_deadline_ns).filter(|ns| *ns != i64::MAX),
+            next_deadline: unless_never(info.next_deadline_ns),
             remaining: Some(info.remaining_ns).filter(|ns| *ns != i64::MAX).map(duration),
             interval: duration(info.interval_ns),
             leeway: duration(info.leeway_ns),

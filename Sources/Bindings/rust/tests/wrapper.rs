@@ -1,15 +1,19 @@
 //! What the crate adds to chime.h: ownership, types, errors. What timers do is tested in Tests/C.
 
 use chime::{
-    Class, Clock, Error, MissedPolicy, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, State, Tick, TickKind, Timer,
+    Class, Clock, Error, Instant, MissedPolicy, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, State, Tick, TickKind, Timer,
     TimerOptions, FOREVER,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const WATCHDOG: Duration = Duration::from_secs(30);
+
+fn at(nanoseconds: i64) -> Instant {
+    Instant::from_nanos(nanoseconds)
+}
 
 fn ns(nanoseconds: u64) -> Duration {
     Duration::from_nanos(nanoseconds)
@@ -25,7 +29,7 @@ impl Seen {
         move |tick| seen.lock().unwrap().push(*tick)
     }
     fn times(&self) -> Vec<i64> {
-        self.0.lock().unwrap().iter().map(|tick| tick.scheduled_ns).collect()
+        self.0.lock().unwrap().iter().map(|tick| tick.scheduled.as_nanos()).collect()
     }
     fn kinds(&self) -> Vec<TickKind> {
         self.0.lock().unwrap().iter().map(|tick| tick.kind).collect()
@@ -107,7 +111,7 @@ fn a_timer_gives_its_schedule_and_whether_it_has_one_or_is_in_the_background() -
         (Box::new(|| timer.restart_after(ns(40))), moved),
         (Box::new(|| timer.postpone(ns(100))), moved),
         (Box::new(|| timer.set_interval(ns(10))), Schedule { interval: ns(10), ..moved }),
-        (Box::new(|| timer.restart_until(3)), Schedule { interval: ns(10), first: ns(0), deadline_ns: Some(3), ..moved }),
+        (Box::new(|| timer.restart_until(at(3))), Schedule { interval: ns(10), first: ns(0), deadline: Some(at(3)), ..moved }),
         (Box::new(|| timer.restart_with(&never)), never),
     ];
     for (number, (call, schedule)) in steps.iter().enumerate() {
@@ -157,12 +161,12 @@ fn a_repeating_timer_has_its_grid_and_counts_what_it_missed() -> Result<(), Erro
     queue.jump(ns(30))?;
     queue.advance(ns(0))?;
     assert_eq!(seen.times(), [10, 20, 50]);
-    assert_eq!(queue.now_ns()?, 55);
+    assert_eq!(queue.now()?, at(55));
     let info = timer.info()?;
     assert_eq!((info.missed, info.sequence, info.interval, info.state), (2, 3, ns(10), State::Running));
-    assert_eq!(timer.next_deadline_ns()?, Some(60));
+    assert_eq!(timer.next_deadline()?, Some(at(60)));
     assert_eq!(timer.remaining()?, Some(ns(5)));
-    assert_eq!(queue.next_deadline_ns()?, Some(60));
+    assert_eq!(queue.next_deadline()?, Some(at(60)));
     let stats = queue.stats()?;
     assert_eq!((stats.timers, stats.ticks, stats.missed, stats.lateness.iter().sum::<u64>()), (1, 3, 2, 3));
     Ok(())
@@ -174,7 +178,7 @@ fn an_idle_timeout_is_postponed() -> Result<(), Error> {
     let timer = queue.after(ns(100), seen.closure())?;
     queue.advance(ns(60))?;
     assert_eq!(timer.postpone(ns(100))?, Outcome::OK);
-    assert_eq!(timer.postpone_until(200)?, Outcome::OK);
+    assert_eq!(timer.postpone_until(at(200))?, Outcome::OK);
     queue.advance(ns(139))?;
     assert_eq!(seen.times(), []);
     queue.advance(ns(1))?;
@@ -190,15 +194,15 @@ fn a_timer_is_set_again_in_any_state() -> Result<(), Error> {
     assert_eq!(timer.restart_after(ns(10))?, Outcome::OK); // idle
     assert_eq!(timer.restart_after(ns(5))?, Outcome::OK); // running
     queue.advance(ns(20))?;
-    assert_eq!(timer.restart_until(30)?, Outcome::OK); // finished
+    assert_eq!(timer.restart_until(at(30))?, Outcome::OK); // finished
     timer.suspend()?;
-    assert_eq!(timer.restart_until(25)?, Outcome::OK); // suspended
+    assert_eq!(timer.restart_until(at(25))?, Outcome::OK); // suspended
     queue.advance(ns(20))?;
     assert_eq!(seen.times(), [5, 25]);
     let mut push = seen.closure();
     let _repeating = queue.every(ns(10), move |tick| {
         push(tick);
-        if tick.sequence == 1 && tick.scheduled_ns == 50 {
+        if tick.sequence == 1 && tick.scheduled == at(50) {
             assert_eq!(Timer::borrow(tick.timer).restart_after(ns(3)).unwrap(), Outcome::RUNNING);
         }
     })?;
@@ -206,7 +210,7 @@ fn a_timer_is_set_again_in_any_state() -> Result<(), Error> {
     assert_eq!(seen.times(), [5, 25, 50, 53, 63]);
     let schedule = Schedule { resume: ResumePolicy::Remaining, ..Schedule::once(ns(5)) };
     let remaining = queue.start(&schedule, &TimerOptions::default(), seen.closure())?;
-    assert_eq!(remaining.restart_until(100).unwrap_err().status(), chime::sys::ERROR_INVALID_ARGUMENT);
+    assert_eq!(remaining.restart_until(at(100)).unwrap_err().status(), chime::sys::ERROR_INVALID_ARGUMENT);
     Ok(())
 }
 
@@ -223,7 +227,7 @@ fn suspend_and_resume_by_either_policy() -> Result<(), Error> {
         queue.advance(ns(100))?;
         assert_eq!((timer.resume()?, timer.resume()?), (Outcome::OK, Outcome::IGNORED));
         queue.advance(ns(rest))?;
-        let times: Vec<i64> = seen.0.lock().unwrap().iter().map(|tick| tick.actual_ns).collect();
+        let times: Vec<i64> = seen.0.lock().unwrap().iter().map(|tick| tick.actual.as_nanos()).collect();
         assert_eq!(times, [expected]);
     }
     Ok(())
@@ -238,7 +242,7 @@ fn a_timer_is_created_idle_activated_restarted_and_rescheduled() -> Result<(), E
     let dump = queue.dump()?;
     assert!(dump.contains("work") && dump.contains("idle"), "{dump}");
     assert!(!timer.explain()?.is_empty());
-    assert_eq!(timer.activate_with(&Schedule::at(10))?, Outcome::OK);
+    assert_eq!(timer.activate_with(&Schedule::at(at(10)))?, Outcome::OK);
     assert_eq!(timer.activate()?, Outcome::IGNORED);
     queue.advance(ns(10))?;
     assert_eq!(timer.state(), State::Finished);
@@ -306,7 +310,7 @@ fn errors_have_a_sentence() -> Result<(), Error> {
     assert_eq!(error.name(), "CHIME_ERROR_UNSUPPORTED");
     assert!(!error.detail().is_empty());
     let timer = queue.after(FOREVER, |_| ())?;
-    assert_eq!(timer.next_deadline_ns()?, None);
+    assert_eq!(timer.next_deadline()?, None);
     assert_eq!(timer.remaining()?, None);
     assert_eq!(queue.shutdown(FOREVER)?, Outcome::OK);
     let error = timer.suspend().unwrap_err();
@@ -328,11 +332,11 @@ fn closures_run_on_another_thread_and_never_early() -> Result<(), Error> {
     })?;
     for _ in 0..3 {
         let (tick, thread) = ticks.recv_timeout(WATCHDOG).unwrap();
-        assert!(tick.actual_ns >= tick.scheduled_ns);
+        assert!(tick.actual >= tick.scheduled);
         assert_ne!(thread, std::thread::current().id());
     }
     assert_eq!(timer.release_and_wait(FOREVER)?, Outcome::OK);
-    assert!(chime::now_ns(Clock::Monotonic)? > 0);
+    assert!(chime::now(Clock::Monotonic)? > Instant::default());
     Ok(())
 }
 
@@ -406,7 +410,7 @@ fn a_panic_comes_out_of_advance_when_the_other_ticks_have_come() {
     let advance = || queue.advance(Duration::from_nanos(5));
     let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(advance)).unwrap_err();
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"mine"));
-    assert_eq!((ticks.load(Ordering::SeqCst), queue.now_ns().unwrap()), (4, 5));
+    assert_eq!((ticks.load(Ordering::SeqCst), queue.now().unwrap()), (4, at(5)));
     advance().unwrap();
 }
 
@@ -416,7 +420,7 @@ fn jitter_is_of_the_queue_s_seed_and_a_failure_says_its_kind() {
         let queue = Queue::with(QueueKind::Virtual, &QueueOptions { seed, ..Default::default() }).unwrap();
         let (send, ticks) = channel();
         let schedule = Schedule { jitter: Duration::from_nanos(50), ..Schedule::every(Duration::from_nanos(100)) };
-        let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| send.send(tick.scheduled_ns).unwrap()).unwrap();
+        let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| send.send(tick.scheduled.as_nanos()).unwrap()).unwrap();
         queue.advance(Duration::from_nanos(2000)).unwrap();
         ticks.try_iter().collect::<Vec<_>>()
     };
@@ -428,4 +432,38 @@ fn jitter_is_of_the_queue_s_seed_and_a_failure_says_its_kind() {
     let refused = queue.sync(FOREVER, || ()).unwrap_err();
     assert_eq!((refused.kind(), refused.name()), (chime::ErrorKind::Unsupported, "CHIME_ERROR_UNSUPPORTED"));
     assert_eq!(queue.every(Duration::from_nanos(0), |_| ()).unwrap_err().kind(), chime::ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn points_in_time_saturate_and_come_from_those_of_std() -> Result<(), Error> {
+    let ends = [at(i64::MIN), at(i64::MAX)];
+    assert_eq!((at(5) + ns(7), at(5) - ns(7), at(5) - at(7), at(7) - at(5)), (at(12), at(-2), ns(0), ns(2)));
+    assert_eq!([ends[1] + ns(1), at(1) + Duration::MAX, ends[0] - ns(1), at(0) + FOREVER], [ends[1], ends[1], ends[0], ends[1]]);
+    assert_eq!((ends[1] - ends[0], at(1).checked_duration_since(at(2))), (ns(u64::MAX), None));
+    let mut moved = at(1);
+    moved += ns(3);
+    moved -= ns(1);
+    assert_eq!((moved, moved.as_nanos(), Instant::default()), (at(3), 3, at(0)));
+
+    for nanoseconds in [0, 1_700_000_000_000_000_000, -1_700_000_000_000_000_001, i64::MAX, i64::MIN + 1] {
+        assert_eq!(Instant::from(SystemTime::from(at(nanoseconds))), at(nanoseconds));
+    }
+    assert_eq!(Instant::from(SystemTime::UNIX_EPOCH + ns(7)), at(7));
+    for distance in [ns(0), Duration::from_secs(3600)] {
+        let (before, std) = (chime::now(Clock::Monotonic)?, std::time::Instant::now());
+        let (later, earlier) = (Instant::from(std + distance), Instant::from(std - distance));
+        assert!(before + distance <= later && before <= earlier + distance, "never early");
+        assert!(later <= chime::now(Clock::Monotonic)? + distance);
+    }
+
+    let queue = Queue::with(QueueKind::Virtual, &QueueOptions { start: at(1_000), ..Default::default() })?;
+    let seen = Seen::default();
+    let timer = queue.start(&Schedule::at(queue.now()? + ns(5)), &TimerOptions::default(), seen.closure())?;
+    assert_eq!((timer.info()?.next_deadline, queue.next_deadline()?), (Some(at(1_005)), Some(at(1_005))));
+    queue.advance(ns(5))?;
+    assert_eq!(seen.times(), [1_005]);
+    let wall = Queue::with(QueueKind::Serial, &QueueOptions { clock: Clock::Wall, ..Default::default() })?;
+    let day = wall.start(&Schedule::at((SystemTime::now() + Duration::from_secs(86_400)).into()), &TimerOptions::default(), |_| ())?;
+    assert!(matches!(day.remaining()?, Some(left) if left > Duration::from_secs(80_000) && left <= Duration::from_secs(86_400)));
+    Ok(())
 }
