@@ -58,6 +58,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
 #include <version>
@@ -744,6 +745,16 @@ class queue {
   }
   status run(std::uint32_t flags = 0) const noexcept { return chime_queue_run(id_, flags); }
   status stop() const noexcept { return chime_queue_stop(id_); }
+  /** The ids of its timers, those that nobody holds among them, for chime.h's functions; none of a queue that has ended. */
+  std::vector<chime_timer_t> timers() const {
+    std::vector<chime_timer_t> ids;
+    for (std::size_t count = 0;; ids.resize(count + 8)) {
+      if (status(chime_queue_list_timers(id_, ids.data(), ids.size(), &count)).failed()) return {};
+      if (count > ids.size()) continue;
+      ids.resize(count);
+      return ids;
+    }
+  }
   std::string dump() const { return detail::text(chime_queue_dump, id_); }
 
  private:

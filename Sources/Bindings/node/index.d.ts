@@ -244,6 +244,8 @@ interface AnyQueue {
     /** Ticks by how late they were: [0] less than 1,024 ns, and so on, doubling. */
     lateness: number[];
   };
+  /** Those that run, that are suspended, or that have an extra tick to come, in no particular order; those of `once` among them. */
+  timers(): Timer[];
   /** A line for the queue and one for each timer, for people. */
   dump(): string;
   /** Ends the queue, its timers, sleepers and loops over ticks. 'running': inside a handler of the queue. Again: 'ignored'. */

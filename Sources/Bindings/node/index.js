@@ -202,9 +202,12 @@ class Tick {
 
 const busy = new Set(); // host-driven queues of which something is to come
 // Timers that are suspended, or never due, have one of Chime's, and are held by nobody here.
-const collected = new FinalizationRegistry((id) => native.timerRelease(id));
+const collected = new FinalizationRegistry(({ id, quiet, self }) => {
+  quiet.delete(self);
+  native.timerRelease(id);
+});
 const key = Symbol('only queues make timers');
-let hold, letGo, call, deliver, make, isClosed; // what a timer and its queue say to each other, and to nobody else
+let hold, letGo, quietOf, call, deliver, make, isClosed; // what a timer and its queue say to each other, and to nobody else
 
 const rests = (state) => state !== State.RUNNING && state !== State.SUSPENDED;
 const REASONS = { idle: 'it was never activated.', finished: 'it has finished.', cancelled: 'it was cancelled.' };
@@ -234,7 +237,7 @@ class Timer {
   #isInside = false; // its handler runs
   #isChanged = false; // by that
   #hasTicked = false; // since it was started
-  #isRegistered = false; // with `collected`
+  #self; // weak, where its queue and `collected` have it so
   #isReleased = false;
   #state = State.IDLE; // at rest
   #counts = { generation: 0, sequence: 0, missed: 0, dueCount: 0 }; // at rest
@@ -292,14 +295,17 @@ class Timer {
     }
     letGo(this.#queue, this.#id);
     if (!this.#isInside) this.#restIfSo();
-    if (this.#id === 0 || this.#isRegistered || rests(states[answer >> STATE])) return;
-    this.#isRegistered = true;
-    collected.register(this, this.#id, this);
+    if (this.#id === 0 || this.#self !== undefined || rests(states[answer >> STATE])) return;
+    const self = this.#self = new WeakRef(this), quiet = quietOf(this.#queue);
+    quiet.add(self);
+    collected.register(this, { id: this.#id, quiet, self }, this);
   }
 
   #unregister() {
-    if (this.#isRegistered) collected.unregister(this);
-    this.#isRegistered = false;
+    if (this.#self === undefined) return;
+    quietOf(this.#queue).delete(this.#self);
+    collected.unregister(this);
+    this.#self = undefined;
   }
 
   #restIfSo() {
@@ -512,6 +518,7 @@ class BaseQueue {
   #deliver; // the addon's reference to it is weak
   #held = new Map(); // ids and timers of which a tick is to come
   #referred = new Set(); // the ids among them for which the loop stays
+  #quiet = new Set(); // timers that are suspended, or never due, weakly
   #functions = new Map(); // those of runSoon, numbered
   #nextFunction = 0;
   #waits = new Set(); // what close ends: sleepers, loops over ticks
@@ -546,6 +553,7 @@ class BaseQueue {
       else queue.#referred.delete(id);
       queue.#stay();
     };
+    quietOf = (queue) => queue.#quiet;
     make = (queue, label, given) => got(native.timerCreate(queue.#native, label, 0, ...given));
     isClosed = (queue) => queue.#isClosed;
     letGo = (queue, id) => {
@@ -700,6 +708,10 @@ class BaseQueue {
   stats() {
     return got(native.queueStats(this.#native));
   }
+  timers() {
+    this.nowNs(); // throws once it is closed
+    return [...this.#held.values(), ...[...this.#quiet].map((self) => self.deref()).filter((timer) => timer !== undefined)];
+  }
   dump() {
     return got(native.queueDump(this.#native));
   }
@@ -715,6 +727,7 @@ class BaseQueue {
     const status = native.queueClose(this.#native);
     this.#isClosed = true;
     this.#held.clear();
+    this.#quiet.clear();
     this.#referred.clear();
     this.#functions.clear();
     busy.delete(this);

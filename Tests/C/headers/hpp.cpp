@@ -324,6 +324,26 @@ void a_copy_that_throws() {
   static_assert(!noexcept(queue.async(f)), "");
 }
 
+// Each kind of queue lists its timers: those that are held, that nobody holds, and that are at rest.
+void a_queue_lists_its_timers() {
+  for (chime_queue_kind kind :
+       {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE, CHIME_QUEUE_VIRTUAL}) {
+    chime::queue queue(kind);
+    EXPECT(queue.timers().empty());
+    chime::timer held = queue.after(1h, [] {}), rests = queue.create([] {});
+    EXPECT(queue.once(1h, [] {}) == CHIME_OK);
+    const std::vector<chime_timer_t> three = queue.timers();
+    EXPECT(three.size() == 3 && std::count(three.begin(), three.end(), held.id()) == 1);
+    EXPECT(std::count(three.begin(), three.end(), rests.id()) == 1);
+    std::vector<chime::timer> many;
+    for (int count = 0; count < 100; count++) many.push_back(queue.every(1h, [] {}));
+    EXPECT(queue.timers().size() == 103);
+    many.clear();
+    EXPECT(held.release() == CHIME_OK && queue.timers().size() == 2);
+    EXPECT(queue.shutdown() == CHIME_OK && queue.timers().empty());
+  }
+}
+
 // The out-parameter names the timer in its first tick already, though that runs on another thread.
 void the_out_parameter_is_there_before_the_first_tick() {
   chime::queue queue(CHIME_QUEUE_SERIAL);
@@ -383,6 +403,7 @@ int main() {
 #if defined(__cpp_exceptions)
   exceptions();
   a_copy_that_throws();
+  a_queue_lists_its_timers();
   the_out_parameter_is_there_before_the_first_tick();
   a_queue_that_is_destroyed_has_ended();
 #endif

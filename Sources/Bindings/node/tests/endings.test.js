@@ -84,7 +84,7 @@ test('a circle of an object and its own timer is collected at rest, in every way
   }
   queues[1].advance(1);
   await collected(() => gone === 1400);
-  await collected(() => queues.every((queue) => queue.stats().timers === 0));
+  await collected(() => queues.every((queue) => queue.stats().timers === 0 && queue.timers().length === 0));
   for (const queue of queues) queue.close();
 });
 

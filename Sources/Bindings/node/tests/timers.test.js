@@ -428,3 +428,31 @@ test('a Date of another realm is a Date', () => {
   queue.at(require('node:vm').runInNewContext('new Date(8e15)'), () => {}).release();
   queue.close();
 });
+
+test('a queue lists its timers: those that run, that are suspended, that are to tick once more', () => {
+  for (const queue of [new Queue(), new VirtualQueue()]) {
+    const lists = (what, ...timers) => assert.deepEqual(new Set(queue.timers()), new Set(timers), what);
+    lists('none');
+    const timer = queue.after(1000, () => {}), other = queue.every(1000, () => {}), idle = queue.create(() => {});
+    queue.once(1000, () => {});
+    const nobodys = queue.timers().find((one) => one !== timer && one !== other);
+    lists('running', timer, other, nobodys);
+    const steps = [
+      [() => timer.suspend(), timer], [() => timer.restartAfter(Infinity), timer], [() => timer.suspend(), timer],
+      [() => timer.resume(), timer], [() => timer.cancel()], [() => timer.restart(), timer], [() => timer.release()],
+      [() => idle.fire(), idle], [() => idle.cancel()], [() => idle.restartAfter(Infinity), idle], [() => idle.release()],
+    ];
+    for (const [call, ...more] of steps) {
+      call();
+      lists(String(call), other, nobodys, ...more);
+    }
+    assert.equal(queue.timers().length, queue.stats().timers);
+    other.suspend();
+    queue.close();
+    failsWith('INVALID_HANDLE', () => queue.timers(), /closed/);
+  }
+  const queue = new VirtualQueue();
+  const last = queue.after(1, (tick) => assert.deepEqual(queue.timers(), []) && tick.timer.restartAfter(1));
+  queue.advance(1);
+  assert.deepEqual([queue.timers(), last.state], [[], 'finished']);
+});
