@@ -547,7 +547,7 @@ class Raising(WatchedTest):
 class Guests(WatchedTest):
     """The loop of the README, where these are installed."""
 
-    def ticks_in(self, name):
+    def ticks_in(self, name, **options):
         try:
             module = __import__(name)
         except ImportError:
@@ -564,13 +564,16 @@ class Guests(WatchedTest):
                     queue.process()
                 return seen
 
-        self.assertEqual(module.run(main), ["first", "second"])
+        self.assertEqual(module.run(main, **options), ["first", "second"])
 
     def test_trio(self):
         self.ticks_in("trio")
 
     def test_anyio(self):
-        self.ticks_in("anyio")
+        self.ticks_in("anyio", backend="asyncio")
+
+    def test_anyio_on_trio(self):
+        self.ticks_in("anyio", backend="trio")
 
 
 if __name__ == "__main__":
