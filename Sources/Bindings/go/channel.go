@@ -22,9 +22,9 @@ type channel struct {
 	ticks   chan *Tick
 }
 
-// NewTimer makes a timer that ticks once, after the delay.
+// NewTimer makes a timer that ticks once, after the delay; one below 0 is 0, as in package time.
 func (q *Queue) NewTimer(delay time.Duration) (*Channel, error) {
-	return q.NewChannel(Schedule{First: delay})
+	return q.NewChannel(Schedule{First: orNow(delay)})
 }
 
 // NewTicker makes a timer that ticks again and again, for the first time one interval from now.
@@ -65,9 +65,10 @@ func (c *channel) take() *Tick {
 // Stop stops the timer: whether a tick will not come that would have come, or that was there to be received.
 func (c *Channel) Stop() bool { return c.stopAnd(func() {}) }
 
-// Reset makes the timer tick after that delay, and then by its interval if it has one. Its answer is Stop's.
+// Reset makes the timer tick after that delay, and then by its interval if it has one, which Timer().SetInterval changes. A delay
+// below 0 is 0. Its answer is Stop's.
 func (c *Channel) Reset(delay time.Duration) bool {
-	return c.stopAnd(func() { c.timer.RestartAfter(delay) })
+	return c.stopAnd(func() { c.timer.RestartAfter(orNow(delay)) })
 }
 
 // stopAnd waits for a put that is under way, which never waits, so that its tick is not stale later.
@@ -103,14 +104,14 @@ func (c *Channel) Release() (Status, error) {
 	return c.timer.Release()
 }
 
-// Sleep waits for a time on the queue, or for the end of the context, whose error it gives then; ShutDown: the queue has ended
+// Sleep waits for a time on the queue (none, if it is below 0), or for the end of the context, whose error it gives then; ShutDown: the queue has ended
 // first. A virtual queue needs another goroutine that advances it.
 func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	ticked, gone := make(chan struct{}), make(chan struct{})
-	timer, err := q.Start(Schedule{First: delay}, TimerOptions{}, func(*Tick) { close(ticked) }, func() { close(gone) })
+	timer, err := q.Start(Schedule{First: orNow(delay)}, TimerOptions{}, func(*Tick) { close(ticked) }, func() { close(gone) })
 	if err != nil {
 		return err
 	}

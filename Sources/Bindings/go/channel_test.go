@@ -151,3 +151,25 @@ func TestTimesAreThoseOfTheQueuesClock(t *testing.T) {
 		same(t, "close", queue.Close(), nil)
 	}
 }
+
+// A program that comes from package time waits for what a time.Until says.
+func TestADelayThatIsOverIsNow(t *testing.T) {
+	queue, seen, push := virtual(t)
+	timer := must(queue.After(time.Hour, push))
+	expect(t, "Reset", timer.Reset(-time.Hour), true)
+	channel := must(queue.NewTimer(-1))
+	slept := make(chan error)
+	go func() { slept <- queue.Sleep(context.Background(), -1) }()
+	for must(queue.Stats()).Timers < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	must(0, queue.Advance(0))
+	times(t, *seen, 0)
+	expect(t, "NewTimer", received(channel) != nil, true)
+	must(0, <-slept)
+	expect(t, "Reset of a channel", channel.Reset(-time.Hour), false)
+	must(0, queue.Advance(0))
+	expect(t, "its tick", received(channel) != nil, true)
+	_, err := queue.After(-1, push)
+	expect(t, "After, which can say so", errors.Is(err, InvalidArgument), true)
+}

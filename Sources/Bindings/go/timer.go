@@ -191,8 +191,10 @@ func (t *Timer) Stop() bool {
 	return status.tookEffect()
 }
 
-// Reset is RestartAfter for those who come from time.Timer: whether it has taken back a tick, as Stop.
+// Reset is RestartAfter for those who come from time.Timer: whether it has taken back a tick, as Stop. A delay below 0 is 0, as
+// there.
 func (t *Timer) Reset(delay time.Duration) bool {
+	delay = orNow(delay)
 	// Suspending says in one step whether a tick was still to come. After a restart that would not be known.
 	suspended, _ := t.Suspend()
 	took := suspended.tookEffect()
@@ -204,6 +206,14 @@ func (t *Timer) Reset(delay time.Duration) bool {
 		return false
 	}
 	return was
+}
+
+// orNow is a delay as package time takes it: that of a time.Until may be over.
+func orNow(delay time.Duration) time.Duration {
+	if delay < 0 {
+		return 0
+	}
+	return delay
 }
 
 // CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
