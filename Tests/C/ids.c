@@ -28,7 +28,7 @@ static void begin_sentence(const world *w, const place *p, uint64_t id, char tex
   int kind = 0;
   while (kind < KINDS && w->alive[kind] >> 50 != id >> 50) kind++;
   if (strcmp(p->function->name, "queue_stop") == 0) snprintf(text, 100, "queue names no queue, or was released");
-  else if (id == 0) snprintf(text, 100, "%s is 0, which is no id", options);
+  else if (id == 0) snprintf(text, 100, "%s is 0, which is no id: it was not made, or has ended", options);
   else if (kind == KINDS) snprintf(text, 100, "%s (%" PRIu64 ") names nothing", options, id);
   else if (strcmp(types[kind], last_of(p)->type) == 0)
     snprintf(text, 100, "%s (%" PRIu64 ") was released", options, id);

@@ -43,7 +43,8 @@ const ROUNDS = 1000; // at one instant, each made due by the one before, until a
 const outcomeOf = (status) => ((status & IGNORED) !== 0 ? Outcome.IGNORED : (status & RUNNING) !== 0 ? Outcome.RUNNING : Outcome.OK);
 
 // What Chime says of an id that is set to 0 here.
-const IN_JAVASCRIPT = { 'queue is 0, which is no id': 'the queue was closed', 'timer is 0, which is no id': 'the timer was released' };
+const NO_ID = 'is 0, which is no id: it was not made, or has ended';
+const IN_JAVASCRIPT = { [`queue ${NO_ID}`]: 'the queue was closed', [`timer ${NO_ID}`]: 'the timer was released' };
 
 class ChimeError extends Error {
   constructor(status, text = native.statusText(status)) {

@@ -38,4 +38,5 @@ void chime_memory_unmap(void *memory, size_t bytes) {
 
 uint64_t chime_memory_held(void) { return atomic_load(&held); }
 
+uint64_t chime_memory_limit(void) { return atomic_load_explicit(&limit, memory_order_relaxed); }
 void chime_memory_set_limit(uint64_t bytes) { atomic_store(&limit, bytes); }

@@ -51,6 +51,7 @@ int chime_memory_refused_by_limit(void);
 
 /* What is held now; how much may be: 0 for no limit. */
 uint64_t chime_memory_held(void);
+uint64_t chime_memory_limit(void);
 void chime_memory_set_limit(uint64_t bytes);
 
 #ifdef CHIME_OWN_MEMORY

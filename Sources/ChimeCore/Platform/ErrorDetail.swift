@@ -85,7 +85,9 @@ extension Status {
   package static func unknown(_ id: UInt64, _ kind: Handle.Kind, _ name: StaticString) -> Status {
     if Fork.isChild { return inChild }
     let id = Int64(bitPattern: id)
-    if id == 0 { return Status.invalidHandle.because("%s is 0, which is no id", of: name) }
+    if id == 0 {
+      return Status.invalidHandle.because("%s is 0, which is no id: it was not made, or has ended", of: name)
+    }
     // What is no id at all has not one of these kinds, or was made up for a test.
     let found = Handle.Kind(rawValue: UInt64(bitPattern: id) >> (Handle.indexBits + Handle.versionBits))
     if found == nil { return Status.invalidHandle.because("%s (%u) names nothing", id, of: name) }

@@ -34,7 +34,9 @@ package enum Memory {
   /// Why the calling thread's last request was refused: noMemory or limit.
   package static var refusal: Status {
     if chime_memory_refused_by_limit() == 0 { return Status.noMemory.bare }
-    return Status.limit.because("the limit of memory leaves too little: %n bytes are held", Int64(clamping: held))
+    return Status.limit.because(
+      "chime_set_memory_limit allows %n bytes, of which %n are held: too little is left for this call",
+      Int64(clamping: chime_memory_limit()), Int64(clamping: held))
   }
 
   /// Copies what another thread may write meanwhile: what is then decided by the copy holds for the copy.

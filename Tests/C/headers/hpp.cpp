@@ -271,7 +271,8 @@ void exceptions() {
          "CHIME_ERROR_INVALID_ARGUMENT: interval_ns (0 ns) is not above 0");
   static_cast<void>(timer.release());
   EXPECT(counted::alive == 0);
-  EXPECT(error_of([&] { timer.restart().or_throw(); }) == "CHIME_ERROR_INVALID_HANDLE: timer is 0, which is no id");
+  EXPECT(error_of([&] { timer.restart().or_throw(); }) ==
+         "CHIME_ERROR_INVALID_HANDLE: timer is 0, which is no id: it was not made, or has ended");
 }
 
 // A lambda whose copy throws: the caller gets its exception, in either form, and there is no timer.

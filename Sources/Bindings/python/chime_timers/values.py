@@ -170,7 +170,8 @@ class ResumePolicy(IntEnum):
 
 
 # What Chime says of an id that the classes have set to 0, and of a call.
-_IN_PYTHON = (("queue is 0, which is no id", "the queue was closed"), ("timer is 0, which is no id", "the timer was released"),
+_NO_ID = "is 0, which is no id: it was not made, or has ended"
+_IN_PYTHON = ((f"queue {_NO_ID}", "the queue was closed"), (f"timer {_NO_ID}", "the timer was released"),
               ("chime_reinitialize", "chime_timers.reinitialize()"))
 
 
