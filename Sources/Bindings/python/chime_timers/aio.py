@@ -58,15 +58,27 @@ class Timeout:
         self._cancelling = 0
 
     def __repr__(self) -> str:
-        state = ("expired" if self._expired else "finished") if self._ended else "created" if self._timer is None else "active"
-        return f"<Timeout {state} when={self.when()}>"
+        state = self._state()
+        when = self.when()
+        return f"<Timeout [{state}]{f' when={when if when is None else round(when, 3)}' if state == 'active' else ''}>"
+
+    def _state(self) -> str:
+        """As asyncio's says it."""
+        if self._expired:
+            return "expired" if self._ended else "expiring"
+        return "finished" if self._ended else "created" if self._timer is None else "active"
 
     def when(self) -> Optional[float]:
         """When the time is over, on the loop's clock."""
         if self._timer is not None and not self._ended and not self._expired:
-            deadline = self._timer.next_deadline_ns
-            self._when = None if deadline == FOREVER_NS else deadline / 1e9
+            self._is_due_at(self._timer.next_deadline_ns)
         return self._when
+
+    def _is_due_at(self, deadline_ns: int) -> None:
+        if deadline_ns == FOREVER_NS:
+            self._when = None
+        elif self._when is None or nanoseconds(self._when, "when") != deadline_ns:  # else: the number that it was given
+            self._when = deadline_ns / 1e9
 
     def expired(self) -> bool:
         """Whether the time was over before the end of the body."""
@@ -80,6 +92,7 @@ class Timeout:
         else:
             timer.restart_until_ns(nanoseconds(when, "when"))
         self._when = when
+        self._look_soon(timer)
 
     def postpone(self, delay: Duration) -> None:
         """Moves the end to now + delay, if that is later: the call for each sign of life."""
@@ -89,12 +102,25 @@ class Timeout:
         if self._timer is None:
             raise RuntimeError("Timeout has not been entered")
         if self._ended or self._expired:
-            raise RuntimeError(f"Cannot change state of {'expiring' if self._expired else 'finished'} Timeout")
+            raise RuntimeError(f"Cannot change state of {self._state()} Timeout")
         return self._timer
 
+    def _look_soon(self, timer: Timer) -> None:
+        """A time that is over already is so in the loop's next turn, before which it does not look at descriptors."""
+        if timer.remaining_ns == 0:
+            self._timers.loop.call_soon(self._look, timer)
+
+    def _look(self, timer: Timer) -> None:
+        if not self._ended and not self._expired and self._timers.queue.id and timer.remaining_ns == 0:
+            self._expire_at(timer.next_deadline_ns)
+
     def _expire(self, tick: Tick) -> None:
-        if self._task is not None and not self._ended:
-            self._expired, self._when = True, tick.scheduled_ns / 1e9
+        self._expire_at(tick.scheduled_ns)
+
+    def _expire_at(self, deadline_ns: int) -> None:
+        if self._task is not None and not self._ended and not self._expired:
+            self._is_due_at(deadline_ns)
+            self._expired = True
             self._task.cancel()
 
     async def __aenter__(self) -> "Timeout":
@@ -106,12 +132,16 @@ class Timeout:
             raise RuntimeError("Timeout should be used inside a task")
         cancelling = getattr(self._task, "cancelling", None)  # of Python 3.11
         self._cancelling = cancelling() if cancelling else 0
-        if self._delay is not None:
-            self._timer = self._timers.queue.after(self._delay, self._expire)
+        queue, delay = self._timers.queue, 0 if self._delay is None else nanoseconds(self._delay, "delay")
+        if delay < 0:
+            self._timer = queue.start(Schedule(deadline_ns=queue.now_ns + delay), self._expire)
+        elif self._delay is not None:
+            self._timer = queue.after(self._delay, self._expire)
         elif self._when is None:
-            self._timer = self._timers.queue.after(FOREVER, self._expire)
+            self._timer = queue.after(FOREVER, self._expire)
         else:
-            self._timer = self._timers.queue.start(Schedule(deadline_ns=nanoseconds(self._when, "when")), self._expire)
+            self._timer = queue.start(Schedule(deadline_ns=nanoseconds(self._when, "when")), self._expire)
+        self._look_soon(self._timer)
         return self
 
     async def __aexit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
@@ -215,7 +245,9 @@ class Timers:
 
     def timeout(self, delay: Optional[Duration]) -> Timeout:
         """As asyncio.timeout: `async with timers.timeout(5) as timeout:`; it has `postpone`, too. None: no timeout yet."""
-        return Timeout(self, None, delay if delay is None or nanoseconds(delay, "delay") >= 0 else 0)
+        if delay is not None:
+            nanoseconds(delay, "delay")  # refuses what is none here, and not where it is entered
+        return Timeout(self, None, delay)
 
     def timeout_at(self, when: Optional[float]) -> Timeout:
         """The same, to a point on the loop's clock."""

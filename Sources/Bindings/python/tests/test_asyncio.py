@@ -7,6 +7,7 @@ import os
 import selectors
 import sys
 import threading
+import time
 import unittest
 import warnings
 from datetime import timedelta
@@ -242,6 +243,48 @@ class Timeouts(WatchedTest):
             return said
 
         self.assertEqual(len(self.both(case)), 5)
+
+    def test_a_time_that_is_over_ends_the_body_at_its_first_await(self):
+        async def case(module, enter):
+            seen = []
+            try:
+                async with enter(module) as timeout:
+                    try:
+                        await asyncio.sleep(0)
+                        await asyncio.sleep(0)
+                        seen.append("not ended")
+                    except asyncio.CancelledError:
+                        seen.append(repr(timeout))
+                        raise
+            except TimeoutError:
+                seen.append(repr(timeout))
+            return seen, timeout.when() <= asyncio.get_running_loop().time()
+
+        now = time.monotonic
+        for enter in (lambda module: module.timeout(0), lambda module: module.timeout(-11), lambda module: module.timeout_at(now()),
+                      lambda module: module.timeout_at(now() - 5)):
+            self.assertEqual(self.both(lambda module: case(module, enter)), (["<Timeout [expiring]>", "<Timeout [expired]>"], True))
+
+        async def moved(module, when):
+            async with module.timeout(30) as timeout:
+                try:
+                    timeout.reschedule(when(now()))
+                    await asyncio.sleep(0)
+                    await asyncio.sleep(0)
+                except asyncio.CancelledError:
+                    return "ended"
+                return "goes on"
+
+        self.assertEqual(self.both(lambda module: moved(module, lambda time: time - 1)), "ended")
+        self.assertEqual(self.both(lambda module: moved(module, lambda time: time + 30)), "goes on")
+
+        async def postponed():
+            async with Timers() as timers, timers.timeout(0) as timeout:
+                timeout.postpone(30)
+                await asyncio.sleep(0.001)
+                return timeout.expired()
+
+        self.assertFalse(asyncio.run(postponed()))
 
     def test_signs_of_life_postpone_it_and_make_nothing(self):
         async def main():
