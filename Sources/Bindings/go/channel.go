@@ -137,16 +137,28 @@ func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
 }
 
 // Deadline is a time as a point on the queue's clock: of a Wall clock that time of day, which follows its steps; of a virtual queue,
-// whose clock begins at 1970, that date; of others now and the time until then.
+// whose clock begins at 1970, that date; of others now and the time until then. What is 292 years away is Forever, or the distant past.
 func (q *Queue) Deadline(when time.Time) (time.Duration, error) {
 	now, err := q.Now()
 	switch {
 	case err != nil:
 		return 0, err
 	case q.inner.kind == Virtual || q.inner.clock == Wall:
-		return time.Duration(when.UnixNano()), nil
+		return when.Sub(time.Unix(0, 0)), nil // which saturates, as UnixNano does not
 	default:
-		return now + time.Until(when), nil
+		return sum(now, time.Until(when)), nil
+	}
+}
+
+// sum saturates.
+func sum(one, other time.Duration) time.Duration {
+	switch all := one + other; {
+	case one > 0 && other > 0 && all < 0:
+		return Forever
+	case one < 0 && other < 0 && all >= 0:
+		return -Forever
+	default:
+		return all
 	}
 }
 

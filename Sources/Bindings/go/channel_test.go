@@ -173,3 +173,23 @@ func TestADelayThatIsOverIsNow(t *testing.T) {
 	_, err := queue.After(-1, push)
 	expect(t, "After, which can say so", errors.Is(err, InvalidArgument), true)
 }
+
+func TestATimeThatIsCenturiesAwayIsNeverOrNow(t *testing.T) {
+	far, distant := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{}
+	for _, clock := range []Clock{Monotonic, Boottime, Wall} {
+		queue := must(NewQueue(Serial, QueueOptions{Clock: clock}))
+		for _, when := range []time.Time{far, far.AddDate(5000, 0, 0)} {
+			timer := must(queue.At(when, func(*Tick) { t.Error("it has ticked", clock, when) }))
+			expect(t, "deadline", must(timer.NextDeadline()), Forever)
+		}
+		ticked := make(chan struct{})
+		must(queue.At(distant, func(*Tick) { close(ticked) }))
+		<-ticked
+		same(t, "close", queue.Close(), nil)
+	}
+	queue, seen, push := virtual(t)
+	must(queue.At(distant, push))
+	expect(t, "a virtual clock", must(queue.Deadline(far)), Forever)
+	must(0, queue.Advance(0))
+	expect(t, "ticks", len(*seen), 1)
+}
