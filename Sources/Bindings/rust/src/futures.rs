@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 struct Waiting {
     tick: Option<Tick>,   // that nobody has had yet
-    is_at_rest: bool,     // no tick comes, unless somebody starts the timer again
+    at_rest: Option<u64>, // no tick comes, unless somebody starts the timer again: it has another generation then
     is_gone: bool,        // with the timer or its queue
     waker: Option<Waker>, // of whoever waits
 }
@@ -41,14 +41,15 @@ impl Shared {
     }
 
     /// A tick that nobody has had yet; `Ready(None)`: there will be none.
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Tick>> {
+    fn poll(&self, timer: &Timer, context: &mut Context<'_>) -> Poll<Option<Tick>> {
         let mut waiting = self.lock();
         if let Some(tick) = waiting.tick.take() {
             return Poll::Ready(Some(tick));
         }
-        if waiting.is_at_rest || waiting.is_gone {
+        if waiting.is_gone || waiting.at_rest.map_or(false, |generation| !timer.was_started_since(generation)) {
             return Poll::Ready(None);
         }
+        waiting.at_rest = None;
         let before = match &waiting.waker {
             Some(waker) if waker.will_wake(context.waker()) => None,
             _ => waiting.waker.replace(context.waker().clone()),
@@ -59,14 +60,30 @@ impl Shared {
     }
 }
 
+impl Timer {
+    /// Whether a tick of it is to come, or is on its way to `give`, though it was at rest in that generation.
+    fn was_started_since(&self, generation: u64) -> bool {
+        match self.info() {
+            Ok(info) => info.generation != generation && (ticks_in(info.state) || info.busy),
+            Err(_) => false,
+        }
+    }
+}
+
+fn ticks_in(state: State) -> bool {
+    state == State::Running || state == State::Suspended
+}
+
 /// The closure's end of it: it goes when Chime lets go of the closure.
 struct Feed(Arc<Shared>);
 
 impl Feed {
     fn give(&self, tick: &Tick) {
-        let is_at_rest = Timer::borrow(tick.timer).state() != State::Running;
+        let timer = Timer::borrow(tick.timer);
+        let generation = timer.generation().unwrap_or(0); // before the state, which a restart changes behind it
+        let at_rest = if ticks_in(timer.state()) { None } else { Some(generation) };
         self.0.change(|waiting| {
-            waiting.is_at_rest = is_at_rest;
+            waiting.at_rest = at_rest;
             if tick.kind == TickKind::Due || tick.kind == TickKind::Fired {
                 let before = waiting.tick.map_or(0, |before| before.missed + 1);
                 waiting.tick = Some(Tick { missed: tick.missed + before, ..*tick });
@@ -82,7 +99,8 @@ impl Drop for Feed {
 }
 
 /// The ticks of a timer, for async code: `while let Some(tick) = ticks.next().await`. Those that come before the last was taken are
-/// one, with `missed`. It ends (`None`) with the timer's limit, when that is cancelled, and with the queue. Made by [`Queue::ticks`].
+/// one, with `missed`. It ends (`None`) with the timer's limit, when that is cancelled, and with the queue; [`Ticks::timer`] can start
+/// it again. Made by [`Queue::ticks`].
 ///
 /// std has no `Stream` yet; for that of the crate futures: `futures::stream::poll_fn(move |context| ticks.poll_next(context))`.
 #[must_use = "ticks that are dropped do not come"]
@@ -100,7 +118,7 @@ impl Ticks {
 
     /// The same for a `Stream` of one's own.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Tick>> {
-        self.shared.poll(context)
+        self.shared.poll(&self.timer, context)
     }
 
     /// To move it, or to cancel it.
@@ -123,15 +141,21 @@ impl Future for Next<'_> {
 /// The end of a time, for async code: `queue.sleep(duration).await?`. The time counts from the call. Dropping it takes the timer
 /// back. Made by [`Queue::sleep`].
 ///
+/// When it is over, it stays so, and may be polled by reference again and again (`select!` in a loop), until [`Sleep::timer`] is set
+/// anew: `sleep.timer().unwrap().restart_after(duration)?`.
+///
 /// An error, `ErrorKind::ShutDown`, if the queue ends first, or if [`Sleep::timer`] was cancelled.
 #[must_use = "a future does nothing unless it is awaited"]
 #[derive(Debug)]
-pub struct Sleep(Result<Ticks, Option<Error>>);
+pub struct Sleep {
+    ticks: Result<Ticks, Error>,
+    last: Option<Tick>, // that has been given
+}
 
 impl Sleep {
     /// To move it, for idle timeouts; `None`: it could not be made.
     pub fn timer(&self) -> Option<&Timer> {
-        self.0.as_ref().ok().map(Ticks::timer)
+        self.ticks.as_ref().ok().map(Ticks::timer)
     }
 }
 
@@ -139,10 +163,20 @@ impl Future for Sleep {
     type Output = Result<Tick, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            Ok(ticks) => ticks.poll_next(context).map(|tick| tick.ok_or_else(|| Error::with(sys::ERROR_SHUT_DOWN, "the queue has ended, or the timer was cancelled"))),
-            Err(error) => Poll::Ready(Err(error.take().expect("a future that has ended was polled again"))),
-        }
+        let this = &mut *self;
+        let tick = match &mut this.ticks {
+            Ok(ticks) => match ticks.poll_next(context) {
+                Poll::Ready(tick) => tick,
+                Poll::Pending => {
+                    this.last = None; // it has been set anew
+                    return Poll::Pending;
+                }
+            },
+            Err(error) => return Poll::Ready(Err(error.clone())),
+        };
+        this.last = tick.or(this.last);
+        let ended = || Error::with(sys::ERROR_SHUT_DOWN, "the queue has ended, or the timer was cancelled");
+        Poll::Ready(this.last.ok_or_else(ended))
     }
 }
 
@@ -163,12 +197,12 @@ impl Queue {
     /// # }
     /// ```
     pub fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep(self.ticks(&Schedule::once(duration)).map_err(Some))
+        Sleep { ticks: self.ticks(&Schedule::once(duration)), last: None }
     }
 
     /// As `sleep`, to a point on the queue's clock.
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
-        Sleep(self.ticks(&Schedule::at(deadline)).map_err(Some))
+        Sleep { ticks: self.ticks(&Schedule::at(deadline)), last: None }
     }
 
     /// The ticks of a timer, to be awaited one after the other.

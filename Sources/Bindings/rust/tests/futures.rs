@@ -144,3 +144,52 @@ fn a_wait_that_cannot_be_made_says_why() -> Result<(), Error> {
     assert!(queue.ticks(&Schedule { leeway: WATCHDOG, ..Schedule::every(Duration::from_nanos(1)) }).is_err());
     Ok(())
 }
+
+/// As those of tokio: `select!` polls it by reference, and an idle timeout is set anew when it was over.
+#[test]
+fn a_sleep_that_is_over_stays_so_until_it_is_set_anew() -> Result<(), Error> {
+    for kind in ALL {
+        let queue = Queue::new(kind)?;
+        let driven = || drive(&queue, kind);
+        let mut sleep = queue.sleep(Duration::from_millis(1));
+        let mut last = block_on(&mut sleep, driven)?;
+        for round in 0..300 {
+            assert_eq!(block_on(&mut sleep, || panic!("it was over"))?, last);
+            sleep.timer().unwrap().restart_after(Duration::from_micros(round % 3))?;
+            if round % 4 == 0 {
+                driven(); // it may have ticked before it is polled
+            }
+            let next = block_on(&mut sleep, driven)?;
+            assert!(next.generation != last.generation && next.scheduled >= last.scheduled, "{kind:?}");
+            last = next;
+        }
+        sleep.timer().unwrap().restart_after(FOREVER)?;
+        let waker = Waker::from(Arc::new(Parked(thread::current(), AtomicUsize::new(0))));
+        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+        sleep.timer().unwrap().cancel()?;
+        assert_eq!(block_on(&mut sleep, driven).unwrap_err().kind(), ErrorKind::ShutDown);
+    }
+    Ok(())
+}
+
+#[test]
+fn ticks_go_on_when_their_timer_was_suspended_or_is_started_again() -> Result<(), Error> {
+    for kind in ALL {
+        let queue = Queue::new(kind)?;
+        let driven = || drive(&queue, kind);
+        let mut ticks = queue.ticks(&Schedule { limit: 2, ..Schedule::every(Duration::from_millis(1)) })?;
+        let mut due = 0;
+        while let Some(tick) = block_on(ticks.next(), driven) {
+            due += 1 + tick.missed;
+        }
+        assert_eq!((due, block_on(ticks.next(), || panic!("it has ended"))), (2, None));
+        ticks.timer().restart_with(&Schedule::every(Duration::from_millis(1)))?;
+        assert!(block_on(ticks.next(), driven).is_some());
+        ticks.timer().suspend()?;
+        let waker = Waker::from(Arc::new(Parked(thread::current(), AtomicUsize::new(0))));
+        while ticks.poll_next(&mut Context::from_waker(&waker)).is_ready() {} // one that had come
+        ticks.timer().resume()?;
+        assert!(block_on(ticks.next(), driven).is_some());
+    }
+    Ok(())
+}
