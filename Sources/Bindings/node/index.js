@@ -677,7 +677,7 @@ class BaseQueue {
         throwIfAborted(signal);
         if (hasEnded) return;
         if (waiting === undefined) {
-          if (timer.state !== State.RUNNING) return;
+          if (rests(timer.state)) return;
           await new Promise((resolve) => {
             wake = resolve;
           });

@@ -456,3 +456,21 @@ test('a queue lists its timers: those that run, that are suspended, that are to 
   queue.advance(1);
   assert.deepEqual([queue.timers(), last.state], [[], 'finished']);
 });
+
+test('a loop over ticks waits while its timer is suspended', async () => {
+  const queue = new VirtualQueue(), seen = [];
+  const loop = (async () => {
+    for await (const tick of queue.ticks({ interval: 10, limit: 3 })) {
+      seen.push(tick.scheduled);
+      if (seen.length === 1) tick.timer.suspend();
+    }
+    seen.push('ended');
+  })();
+  await queue.advanceAsync(12);
+  const [suspended] = queue.timers();
+  await queue.advanceAsync(3);
+  assert.deepEqual([seen, suspended.resume()], [[10], 'ok']);
+  await queue.advanceAsync(50);
+  await loop;
+  assert.deepEqual(seen, [10, 20, 30, 'ended']);
+});
