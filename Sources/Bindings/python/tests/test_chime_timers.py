@@ -461,8 +461,11 @@ class RealTime(WatchedTest):
             with Queue(QueueKind.HOST) as queue:
                 self.assertIs(wrap(lambda: queue.run(once=True)), Outcome.IGNORED)
                 seen = []
-                timers = [queue.after(0.001, seen.append), queue.after(0.3, seen.append), queue.start(Schedule(60), seen.append, background=True)]
-                self.assertEqual([wrap(lambda: queue.run(once=True)) for _ in range(3)], [Outcome.OK, Outcome.OK, Outcome.IGNORED])
+                timers = [queue.after(0.001, seen.append), queue.after(math.inf, seen.append), queue.start(Schedule(60), seen.append, background=True)]
+                outcomes = [wrap(lambda: queue.run(once=True))]
+                timers[1].restart_after(0.005)  # not before: on a slow machine both would be due at once
+                outcomes += [wrap(lambda: queue.run(once=True)) for _ in range(2)]
+                self.assertEqual(outcomes, [Outcome.OK, Outcome.OK, Outcome.IGNORED])
                 self.assertEqual([tick.timer_id for tick in seen], [timer.id for timer in timers[:2]])
                 queue.stop()
                 self.assertIs(wrap(lambda: queue.run(until_stopped=True, once=True)), Outcome.STOPPED)
