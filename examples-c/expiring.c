@@ -5,8 +5,6 @@
  * Build:  make (or cc expiring.c -o build/expiring -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/expiring
  *
- * Manual pages: chime_expiring_create chime_expiring_on_expiry chime_expiring_acquire chime_expiring_yield chime_expiring_reset
- *               chime_expiring_release chime_expiring_t chime_expiring_options
  * Output:
  *    0 s: fetched: answer 1
  *   20 s: cached: answer 1

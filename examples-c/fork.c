@@ -5,7 +5,6 @@
  * Build:  make (or cc fork.c -o build/fork -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/fork
  *
- * Manual pages: chime_reinitialize
  * Output:
  *   child: the parent's timer: CHIME_ERROR_FORKED
  *   child: begins anew: CHIME_OK

@@ -5,7 +5,6 @@
  * Build:  make (or cc records.c -o build/records -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/records
  *
- * Manual pages: chime_queue_take_ticks
  * Output:
  *   ARMED heartbeat
  *   DUE heartbeat, tick 1

@@ -72,7 +72,7 @@
  * calloc). Zero in any other member is its default. Structures from other versions are accepted: a shorter (older)
  * one is read and filled as far as it goes; in a longer (newer) one, of 4,096 bytes at most, the extra bytes must be zero.
  *
- * Threads of Chime's own. They are named, detached, and have stacks as large as a main thread usually has. They block all
+ * Threads of Chime's own are named, detached, and have stacks as large as a main thread usually has. They block all
  * signals except those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see
  * faults. A program that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask).
  * Scheduling, nice value, processors and timer slack are those that the process's main thread had when the library was
@@ -134,10 +134,12 @@ extern "C" {
  * the same minor version.
  *
  *                 before 1.0   from 1.0
- *     fixes       0.9.z        1.y.z     defects; in this file only comments change
- *     additions   0.9.z        1.y.0     functions, enumerators, macros; members at the end of a structure;
- *                                        a meaning for a member named `reserved`
- *     anything    0.y.0        x.0.0     also removals, and changes of a name, type, number, position or meaning
+ *     fixes       0.9.z        1.y.z     defects; here only comments change
+ *     additions   0.9.z        1.y.0     functions, enumerators, macros,
+ *                                        members at a structure's end, a
+ *                                        meaning for a member `reserved`
+ *     anything    0.y.0        x.0.0     removals; changes of name, type,
+ *                                        number, position or meaning
  *
  * A structure passed with its `size` may be larger or smaller than the library's, as described above. A chime_tick
  * comes from the library: read only the members that this header declares, through the pointer given.
@@ -164,6 +166,10 @@ extern "C" {
 
 /**
  * The version of the library that is loaded, packed like CHIME_VERSION.
+ *
+ * A program that is linked with the library need not ask: it does not start with one that lacks what it uses. One that looks
+ * functions up by name, as other languages do, asks by CHIME_VERSION_MATCHES before it calls anything else.
+ *
  * Calls back: no. Waits: no.
  */
 CHIME_API uint32_t chime_version(void);
@@ -188,7 +194,7 @@ CHIME_API uint32_t chime_version(void);
  * done says `status >= 0 && !(status & CHIME_IGNORED)`.
  *
  *     status & CHIME_RUNNING   what the handlers use may not be freed yet
- *     status & CHIME_IGNORED   there was nothing to stop: the last tick has started already
+ *     status & CHIME_IGNORED   nothing to stop: the last tick has started
  */
 typedef int32_t chime_status;
 enum {
@@ -228,7 +234,8 @@ enum {
 CHIME_API const char *CHIME_NONNULL chime_status_name(chime_status status);
 
 /**
- * One English sentence on what the status means. Static: never freed.
+ * One English sentence on what the status means, the same for every call. What was wrong with one call, its argument and its
+ * value, says chime_last_error_detail. Static: never freed.
  * Calls back: no. Waits: no.
  */
 CHIME_API const char *CHIME_NONNULL chime_status_message(chime_status status);
@@ -275,7 +282,8 @@ enum {
 };
 
 /**
- * Reads a clock of the system.
+ * Reads a clock of the system. A deadline of a queue on that clock may be made from it, or compared with it. A virtual queue
+ * has a time of its own: chime_queue_now.
  *
  * @param clock   CHIME_CLOCK_MONOTONIC, _BOOTTIME or _WALL
  * @param now_ns  receives nanoseconds since the clock's zero, as clock_gettime counts them
@@ -357,7 +365,7 @@ typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_
  *     ends. A value whose time is over: on its queue.
  */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
-/** Any other function to run on a queue. */
+/** Any other function to run on a queue: what chime_queue_sync and chime_queue_async are given, and a queue's hooks. */
 typedef void (*chime_function)(void *CHIME_NULLABLE context);
 
 /* ---- Options -------------------------------------------------------------------------------------------------- */
@@ -554,7 +562,8 @@ typedef int32_t chime_waitable;
 CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME_NULLABLE fd);
 
 /**
- * Runs what is due, on the calling thread.
+ * Runs what is due, on the calling thread. Call it when the queue's descriptor is readable or, in a loop without it, after
+ * each wait. It does not wait, and often has nothing to run.
  *
  * @param max    how many ticks and functions to run at most; 0: all that are due when the call begins. If callbacks
  *               remain, the descriptor stays readable. The last callbacks of released timers are not counted
@@ -570,7 +579,8 @@ CHIME_API chime_status chime_queue_fd(chime_queue_t queue, chime_waitable *CHIME
 CHIME_API chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
 
 /**
- * Calls the handler once, delay_ns from now.
+ * Calls the handler once, delay_ns from now. A repeating timer, a deadline, leeway, a label and whatever else a timer can
+ * have is for chime_timer_start.
  *
  * @param finalizer  frees the context; may be NULL
  * @param timer      receives the id; NULL: the timer releases itself once its handler has returned
@@ -645,12 +655,16 @@ enum {
 };
 
 /*
- * state \ event   activate   restart   suspend    resume   reschedule  postpone   fire  last tick  cancel
- * idle            running    running   ignored    ignored  idle        ignored    +                ignored
- * running         ignored    running   suspended  ignored  running     running    +     finished   cancelled
- * suspended       ignored    running   ignored    running  suspended   suspended  +                cancelled
- * finished        running    running   ignored    ignored  finished    ignored    +                ignored
- * cancelled       running    running   ignored    ignored  cancelled   ignored    ignored          ignored
+ * event \ state   idle      running    suspended  finished  cancelled
+ * activate        running   ignored    ignored    running   running
+ * restart         running   running    running    running   running
+ * suspend         ignored   suspended  ignored    ignored   ignored
+ * resume          ignored   ignored    running    ignored   ignored
+ * reschedule      idle      running    suspended  finished  cancelled
+ * postpone        ignored   running    suspended  ignored   ignored
+ * fire            +         +          +          +         ignored
+ * last tick                 finished
+ * cancel          ignored   cancelled  cancelled  ignored   ignored
  *
  * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
  *
@@ -664,7 +678,8 @@ enum {
  */
 
 /**
- * Creates an idle timer.
+ * Creates an idle timer, which has no schedule yet: chime_timer_activate gives it one and starts it, and
+ * chime_timer_start does all of that at once.
  *
  * @param options  copied; handler is required
  * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
@@ -679,7 +694,8 @@ CHIME_API chime_status chime_timer_create(chime_queue_t queue, const chime_timer
                                           chime_timer_t *CHIME_NULLABLE timer);
 
 /**
- * Creates a timer and activates it, in one step.
+ * Creates a timer and activates it, in one step: where it fails there is no timer. chime_timer_after and chime_timer_every
+ * are this call with a short form of both structures.
  *
  * @param schedule  copied; required
  * @param timer     NULL: the timer releases itself once its handler has returned and it is not running
@@ -695,7 +711,8 @@ CHIME_API chime_status chime_timer_start(chime_queue_t queue, const chime_timer_
                                          chime_timer_t *CHIME_NULLABLE timer);
 
 /**
- * Calls the handler every interval_ns, for the first time one interval from now.
+ * Calls the handler every interval_ns, for the first time one interval from now. Due times are a grid, which a late tick
+ * does not move; a due time that is missed gets no tick of its own, and the next tick says how many there were.
  *
  * @param interval_ns  above 0
  * @param timer        NULL: the timer ends when its handler cancels it, or with the queue
@@ -798,7 +815,9 @@ CHIME_API chime_status chime_timer_set_background(chime_timer_t timer, int32_t b
 CHIME_API chime_status chime_timer_suspend(chime_timer_t timer);
 
 /**
- * Lets ticks through again after suspend, by the schedule's resume policy.
+ * Lets ticks through again after suspend, by the schedule's resume policy: on the grid that stood, with what was missed as
+ * one tick at once (CHIME_RESUME_COALESCE), or after the time that was left when it was suspended (CHIME_RESUME_REMAINING).
+ *
  * @param timer  a suspended timer; otherwise CHIME_IGNORED
  * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
  *
@@ -891,6 +910,9 @@ CHIME_API chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t
 CHIME_API chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
 
 /**
+ * Whether a generation is the timer's present one. If not, the timer has been activated, restarted, rescheduled, suspended
+ * or cancelled since: a message that carries it is of an earlier schedule, and stale.
+ *
  * @return CHIME_OK: that generation is the current one; CHIME_IGNORED: it is not; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no.
@@ -898,6 +920,9 @@ CHIME_API chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHI
 CHIME_API chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
 
 /**
+ * The timer's state, which another thread may change as soon as it is read. No call needs a look at it before: in each
+ * state each call is legal, and says what it did.
+ *
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: state is NULL
  *
  * Calls back: no. Waits: no.
@@ -905,7 +930,8 @@ CHIME_API chime_status chime_timer_check_generation(chime_timer_t timer, uint64_
 CHIME_API chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
 
 /**
- * When the next tick is due.
+ * When the next tick is due: a point on the queue's clock, where chime_timer_remaining gives a distance from now.
+ *
  * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -914,7 +940,9 @@ CHIME_API chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME
 CHIME_API chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
- * How much time is left until the next tick is due.
+ * How much time is left until the next tick is due: a distance from now, where chime_timer_next_deadline gives a point on
+ * the queue's clock.
+ *
  * @param remaining_ns  receives the time; 0: the tick is due already; CHIME_FOREVER: the timer is not running, except
  *                      that one suspended with CHIME_RESUME_REMAINING gives the time that was kept
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -953,7 +981,8 @@ typedef struct chime_timer_info {
 /* clang-format on */
 
 /**
- * Fills in the info.
+ * Fills in the info: state, deadline, counts and settings together, where several calls would see several instants.
+ *
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no.
@@ -1039,7 +1068,8 @@ CHIME_API chime_status chime_queue_create_main(const chime_queue_options *CHIME_
                                                chime_queue_t *CHIME_NULLABLE queue);
 
 /**
- * Creates a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks.
+ * Creates a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks. Several queues
+ * may be on one dispatch queue; the end of one leaves the dispatch queue and the others as they are.
  *
  * @param dispatch_queue  a dispatch_queue_t, retained until the queue has ended; it must not stay suspended for ever
  * @param options         label and qos do not affect the host's queue
@@ -1130,7 +1160,9 @@ CHIME_API chime_status chime_queue_async(chime_queue_t queue, chime_function CHI
                                          void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
- * The time on the queue's clock.
+ * The time on the queue's clock: that of the system, as chime_now reads it, or, of a virtual queue, the time to which advances
+ * and jumps have brought it.
+ *
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL
  *
  * Calls back: no. Waits: no.
@@ -1250,7 +1282,10 @@ CHIME_API chime_status chime_queue_list_timers(chime_queue_t queue, chime_timer_
  * A queue of kind CHIME_QUEUE_HOST has no thread: handlers run inside your calls. Add the descriptor from
  * chime_queue_fd to your loop, and call chime_queue_process when it is readable:
  *
- *     for (;;) { poll(&entry, 1, -1); chime_queue_process(queue, 0, NULL); }
+ *     for (;;) {
+ *       poll(&entry, 1, -1);
+ *       chime_queue_process(queue, 0, NULL);
+ *     }
  *
  * The descriptor becomes readable when something is due, and when a thread adds or changes a timer so that the queue
  * has to wake up earlier than planned. So a chime_queue_process that runs 0 callbacks is normal. Hosts without a loop
@@ -1367,7 +1402,8 @@ CHIME_API chime_status chime_queue_stop(chime_queue_t queue);
  */
 
 /**
- * Creates a target with one reference, the caller's.
+ * Creates a target with one reference, the caller's. Timers that name it in their options do not keep the object alive: they
+ * are cancelled when its last reference goes, and while a handler runs with it, it stays.
  *
  * @param object      not NULL; Chime passes the pointer on and never follows it
  * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
@@ -1381,7 +1417,8 @@ CHIME_API chime_status chime_target_create(void *CHIME_NULLABLE object, chime_fi
                                            chime_target_t *CHIME_NULLABLE target);
 
 /**
- * Adds a reference and gives the object, which lives until that reference is released.
+ * Adds a reference and gives the object, which lives until that reference is released: so that a thread outside of the
+ * timer's handlers can use it.
  *
  * @param object  receives the object; may be NULL
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE: the last reference is gone, for good; CHIME_ERROR_LIMIT
@@ -1577,7 +1614,8 @@ typedef struct chime_expiring_options {
   { sizeof(chime_expiring_options), 0, 0, NULL }
 
 /**
- * Creates a value that vanishes lifetime_ns from now.
+ * Creates a value that vanishes lifetime_ns from now. Until then chime_expiring_acquire gives it, to any thread; after that
+ * chime_expiring_on_expiry's handler and the finalizer are called.
  *
  * @param queue        not one that gives records
  * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
@@ -1625,7 +1663,9 @@ CHIME_API chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime
 CHIME_API chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
 
 /**
- * Undoes one chime_expiring_acquire, even after the value was released.
+ * Undoes one chime_expiring_acquire, even after the value was released. The last yield of a value that has vanished meanwhile
+ * has it finalized, inside this call.
+ *
  * @return CHIME_OK; CHIME_IGNORED: the value is not acquired; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no.
@@ -1657,7 +1697,7 @@ CHIME_API chime_status chime_expiring_release(chime_expiring_t expiring);
 
 /**
  * Runs the main queue, which is libdispatch's where the library has libdispatch, and so the handlers of
- * chime_queue_create_main, until chime_main_stop.
+ * chime_queue_create_main, until chime_main_stop. It is what a program calls whose main thread has nothing else to do.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
  *         inside this call, or in a handler of the main queue; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another

@@ -196,7 +196,8 @@ CHIME_API chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repe
                                                chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**
- * Creates a timer and adds it to the calling thread's run loop in the default mode.
+ * Creates a timer and adds it to the calling thread's run loop in the default mode: chime_weak_timer_create and
+ * chime_weak_timer_add in one. It ticks while the thread runs that loop.
  *
  * @param options  may be NULL for the defaults
  * @param timer    NULL: only the loop holds the timer, until it is invalid
@@ -263,6 +264,8 @@ CHIME_API chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32
 CHIME_API chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
 
 /**
+ * How late a tick may come in order to share a wake-up: what chime_weak_timer_set_tolerance, or the options, said last.
+ *
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: no. Waits: no.
@@ -280,7 +283,8 @@ CHIME_API chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int6
 CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
 
 /**
- * When the next tick is due.
+ * When the next tick is due: a time of day, in the form that chime_weak_timer_set_fire_date takes.
+ *
  * @param wall_deadline_ns  receives a time of day; CHIME_FOREVER: never, or the timer is invalid
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -289,7 +293,7 @@ CHIME_API chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, 
 CHIME_API chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
 
 /**
- * Invalidates the timer if necessary and makes its id stale at once.
+ * Invalidates the timer if necessary and makes its id stale at once. Once it has returned, no tick starts.
  *
  * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
  *

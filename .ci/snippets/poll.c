@@ -16,5 +16,5 @@ int main(void) {
   if (chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue) != CHIME_OK) return 1;
   if (chime_queue_fd(queue, &entry.fd) != CHIME_OK) return 1;
   if (chime_timer_every(queue, CHIME_MILLISECOND, on_tick, NULL, NULL, NULL) != CHIME_OK) return 1;
-  // the snippet that begins for (;;) { poll(&entry, 1, -1); chime_queue_process(queue, 0, NULL); }
+  // the snippet that begins for (;;) {
 }

@@ -1,5 +1,4 @@
 # make docs           manual pages (build/docs/man) and HTML (build/docs/html) out of the headers' comments, with install/docs/examples
-#                     and those of examples-c that name pages
 # make install-docs   the manual pages in MANDIR, the HTML in DOCDIR/html
 #
 # The lists of all functions, in include/README.md and Limits.md, must go with the headers (listed.py).
@@ -13,7 +12,7 @@ DOCS = build/docs
 .PHONY: docs install-docs
 docs: $(DOCS)/made
 	python3 install/docs/listed.py
-$(DOCS)/made: ../include/chime.h ../include/chime_run_loop.h ChimeC/exports.map ../README.md $(wildcard install/docs/* install/docs/examples/* ../examples-c/*.c)
+$(DOCS)/made: ../include/chime.h ../include/chime_run_loop.h ChimeC/exports.map ../README.md $(wildcard install/docs/* install/docs/examples/* ../examples-c/*)
 	rm -rf $(DOCS)
 	mkdir -p $(DOCS)
 	cd $(DOCS) && doxygen '$(abspath install/docs/Doxyfile)'

@@ -1,11 +1,11 @@
 """The manual out of the headers' comments: a page for each function, structure, type and group of constants; chime(7) for what
-holds for all of them. Each page stands alone: what it says "as" another function is said again.
+holds for all of them; and a page for each of TOPICS. Each page stands alone: what it says "as" another function is said again.
 
     man.py HEADERS EXPORTS MAN VERSION      reads HEADERS/*.h, writes MAN/man3 and MAN/man7
 
-An example stands on each page: one of examples/*.c, or of examples-c, whose first comment names the pages that it is for, and
-states its output. Instead of check.h a page has two lines, and so needs no other file.
-.ci/written.py runs them as the pages show them.
+What a page is called, and which go together, is in names.txt. An example stands on each page: one of examples/*.c, whose first
+comment names the pages that it is for, and states its output. Instead of check.h a page has two lines, and so needs no other
+file. .ci/written.py runs them as the pages show them. What a terminal of 80 columns would break stops the build.
 """
 
 import pathlib
@@ -17,7 +17,8 @@ import headers
 from headers import one_line
 
 HERE = pathlib.Path(__file__).resolve().parent
-EXAMPLES = [*(HERE / "examples").glob("*.c"), *(HERE.parents[2] / "examples-c").glob("*.c")]
+EXAMPLES = HERE / "examples"
+PROGRAMS = HERE.parents[2] / "examples-c"
 CHECKS = {"CHECK": "#define CHECK(call) (CHIME_FAILED(call) ? exit(1) : (void)0)\n",
           "EXPECT": "#define EXPECT(status, call) ((call) == (status) ? (void)0 : exit(1))\n"}
 STATUS = r"CHIME_(?:OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_[A-Z_]+)"
@@ -25,22 +26,6 @@ STATUS = r"CHIME_(?:OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_[A-Z_]+)"
 FLAGS_OF = {"chime_queue_options.flags": "chime_queue_options", "chime_schedule.flags": "chime_schedule",
             "chime_timer_options.flags": "chime_timer_options", "chime_queue_run, flags": "chime_queue_run",
             "chime_run_loop_run, flags": "chime_run_loop_run"}
-# What has no first sentence in the headers, because its constants say all.
-ABOUT = {
-    "chime_clock": "the clocks of a queue", "chime_queue_kind": "where and when a queue's handlers run",
-    "chime_qos": "a queue's quality of service", "chime_missed_policy": "what a repeating timer does about ticks that it missed",
-    "chime_resume_policy": "what a resume does about the time that was left", "chime_state": "the states of a timer",
-    "chime_tick_kind": "why a callback or a trace function is called", "chime_queue_options": "what a queue is made with",
-    "chime_schedule": "when a timer ticks", "chime_timer_options": "what a timer calls, and what it holds",
-    "chime_expiring_options": "what a value that expires is made with", "chime_run_loop_options": "what a run loop is made with",
-    "chime_weak_timer_options": "what a weak timer is made with",
-    "chime_waitable": "what a host's loop waits for",
-    "chime_allocator": "an allocator of the host's", "CHIME_SECOND": "durations in nanoseconds",
-    "CHIME_VERSION": "the version of the header, and whether a library goes with it",
-    "CHIME_RUN_LOOP_DEFAULT_MODE": "the names of the modes of run loops",
-    "chime_timer_check_generation": "whether a generation is a timer's present one", "chime_timer_state": "a timer's state",
-    "chime_weak_timer_tolerance": "a weak timer's tolerance",
-}
 # What a parameter is that a comment does not describe; whether it is a pointer.
 ALWAYS = {
     ("queue", False): "the queue's id", ("queue", True): "receives the queue's id", ("timer", False): "the timer's id",
@@ -64,12 +49,29 @@ DEFINES = {"CHIME_SECOND": r"CHIME_(NANOSECOND|MICROSECOND|MILLISECOND|SECOND|MI
 
 
 # What chime(7) names at its end.
-FILES = [("C.md", "how to link libchime, the kinds of queues, all functions on a page"), ("Languages.md", "Python, Go, Rust, Node and others"),
+FILES = [("html/index.html", "this manual, the guides and the examples, for a browser"),
+         ("C.md", "how to link it, the kinds of queues, all functions on a page"), ("Languages.md", "Python, Go, Rust, Node and others"),
          ("Promises.md, Limits.md", "what you can rely on, and what cannot be"), ("Troubleshooting.md", "when a timer does not tick"),
          ("ComingFrom.md", "libuv, libev, GLib, timerfd and others, call for call"),
          ("examples/README.md", "small programs, in the order in which one learns")]
-FIRST_PAGES = ["chime_queue_create", "chime_timer_after", "chime_timer_every", "chime_timer_start", "chime_timer_postpone",
-               "chime_timer_release", "chime_queue_shutdown", "chime_status"]
+FIRST = ["chime_queue_create", "chime_timer_after", "chime_timer_every", "chime_timer_postpone", "chime_timer_cancel",
+         "chime_timer_release", "chime_queue_shutdown", "chime_status_message"]
+# Pages of their own in section 7: what each is about; of which paragraphs of chime.h's overview, and which of its sections or
+# functions, it is made; the pages that it goes with.
+TOPICS = {
+    "chime-clock-steps": ("what timers do when the clock is set", ["When the clock is set"], [],
+                          ["chime_clock", "chime_queue_options", "chime_timer_restart_until", "chime_timer_postpone_until", "chime_now"]),
+    "chime-fork": ("what a forked child has of Chime, and how it begins anew", ["Fork", "Descriptors"], ["chime_reinitialize"],
+                   ["chime_reinitialize", "chime_queue_kind", "chime_queue_create"]),
+    "chime-threads": ("Chime's own threads, and callbacks that end a thread", ["Threads of Chime's own"],
+                      ["Callbacks that end their threads"], ["chime_queue_kind", "chime_queue_create", "chime_handler", "chime_timer_cancel"]),
+    "chime-versions": ("which programs run with which versions", ["Stability", "Structures"], ["Version"],
+                       ["chime_version", "CHIME_VERSION"]),
+}
+# What each thread may do that no fact says otherwise of.
+SIGNALS = ("chime_queue_stop", "chime_main_stop")
+FILLED, WIDTH = 71, 73  # of a page's text on a terminal of 80 columns: where man fills lines, and where it does not
+INSET = 4               # of programs and tables
 
 
 def literal(text):
@@ -78,12 +80,16 @@ def literal(text):
 
 
 def escaped(text):
-    text = literal(one_line(text))
+    """One line, names in bold, with the page that a section of the header is on."""
+    text = literal(one_line(text).replace('"Callbacks that end their threads"', "chime-threads(7)"))
     return re.sub(r"\b(chime_\w+|CHIME_\w+)", r"\\fB\1\\fP", text)
 
 
 def verbatim(text):
-    return [".PP", ".RS 4", ".nf", *(literal(row) or "\\&" for row in textwrap.dedent(text).strip("\n").split("\n")), ".fi", ".RE"]
+    rows = textwrap.dedent(text).strip("\n").split("\n")
+    if too_long := [row for row in rows if len(row) > WIDTH - INSET]:
+        raise SystemExit(f"man.py: longer than {WIDTH - INSET} columns: {too_long[0]}")
+    return [".PP", f".RS {INSET}", ".nf", *(literal(row) or "\\&" for row in rows), ".fi", ".RE"]
 
 
 def prose(text):
@@ -113,8 +119,27 @@ def page(name, section, version, parts):
     return "\n".join(out) + "\n"
 
 
-def without_stop(text):
-    return text.rstrip(".:")
+def bold(names):
+    """chime_timer_after(3), chime-fork(7)"""
+    return ", ".join(f"\\fB{literal(name)}\\fP({3 if '_' in name else 7})" for name in names)
+
+
+def read_names():
+    """names.txt: [(subject, [(names of a family, pages that it goes with)])], and what each name is about."""
+    subjects, about = [], {}
+    for line in (HERE / "names.txt").read_text().splitlines():
+        if line.startswith("="):
+            subjects.append((line[2:], [([], [])]))
+        elif not line:
+            if subjects:
+                subjects[-1][1].append(([], []))
+        elif line.startswith("also "):
+            subjects[-1][1][-1][1].extend(line.split()[1:])
+        elif not line.startswith("#"):
+            name, text = line.split("  ")
+            subjects[-1][1][-1][0].append(name)
+            about[name] = text
+    return [(title, [family for family in families if family[0]]) for title, families in subjects], about
 
 
 class Manual:
@@ -140,39 +165,54 @@ class Manual:
                     typedef = item if re.fullmatch(rf"typedef u?int32_t {item.name};", item.declaration) else None
         self.statuses = {declaration.split(" ")[0]: text for declaration, text, _ in self.items["chime_status"].members}
         self.since = self.versions(exports)
+        self.subjects, self.abouts = read_names()
+        named = {name for name, item in self.items.items() if item.kind != "define"} | set(DEFINES)
+        if wrong := named ^ set(self.abouts):
+            raise SystemExit(f"names.txt: too many or missing: {sorted(wrong)}")
         self.examples = self.read_examples()
+        self.programs = self.read_programs()
 
     def versions(self, exports):
         text = re.sub(r"/\*.*?\*/", "", exports.read_text(), flags=re.S)
         found = {}
-        # The first version's node, which no other one stands behind, is no news.
-        for version, names in re.findall(r"CHIME_([\d.]+) \{\s*global:([^}]*?)(?:local:[^}]*)?\} CHIME_", text):
+        for version, names in re.findall(r"CHIME_([\d.]+) \{\s*global:([^}]*?)(?:local:[^}]*)?\}", text):
             for name in re.findall(r"chime_\w+", names):
                 found[name] = version
         return found
 
     def read_examples(self):
         found = {}
-        for path in sorted(EXAMPLES):
+        for path in sorted(EXAMPLES.glob("*.c")):
             comment, program = re.fullmatch(r"/\*\n(.*?)\n \*/\n(.*)", path.read_text(), re.S).groups()
-            pages = re.search(r"^ \* (?:Manual p|P)ages: (.*?)^ \* Output:", comment + "\n", re.M | re.S)
-            if not pages:
-                continue
+            pages = re.search(r"^ \* Pages: (.*?)^ \* Output:", comment + "\n", re.M | re.S)
             names = pages[1].replace("\n *", " ").split()
             if '#include "check.h"\n' in program:
                 checks = [line for name, line in CHECKS.items() if re.search(rf"\b{name}\(", program)]
-                program = program.replace('#include "check.h"\n', "#include <chime.h>\n#include <stdio.h>\n#include <stdlib.h>\n")
+                header = "" if "#include <chime_run_loop.h>\n" in program else "#include <chime.h>\n"
+                program = program.replace('#include "check.h"\n', f"{header}#include <stdio.h>\n#include <stdlib.h>\n")
                 end = program.index("\n", program.rindex("#include ")) + 1
                 program = f"{program[:end]}\n{''.join(checks)}{program[end:]}"
             output = "".join(line[5:] + "\n" for line in comment.split(" * Output:\n")[1].split("\n"))
             for name in names:
                 if name in found:
                     raise SystemExit(f"man.py: {name} has two examples")
+                if name in TOPICS:
+                    found[name] = (names, program, output)
+                    continue
                 if name not in self.items:
                     raise SystemExit(f"man.py: {path.name}: there is no {name}")
                 if self.items[name].kind == "function" and not re.search(rf"\b{name}\(", program):
                     raise SystemExit(f"man.py: {path.name} does not call {name}")
                 found[name] = (names, program, output)
+        return found
+
+    def read_programs(self):
+        """Of each function the programs of examples-c that call it, in the order in which one learns."""
+        found = {}
+        listed = re.findall(r"\((\w+\.c)\)", (PROGRAMS / "README.md").read_text())
+        for name in dict.fromkeys(listed):
+            for called in dict.fromkeys(re.findall(r"\b(chime_\w+)\(", (PROGRAMS / name).read_text())):
+                found.setdefault(called, []).append(name)
         return found
 
     # What a page says.
@@ -267,42 +307,91 @@ class Manual:
                 found.append((names, text))
         return found
 
+    def name(self, name, names=()):
+        """The line that man -k searches: further names of the page where there is room."""
+        text = f"{name} - {self.abouts.get(name) or TOPICS[name][0]}"
+        if len(text) > FILLED:
+            raise SystemExit(f"names.txt: longer than {FILLED} columns: {text}")
+        room = ", ".join([name, *names]) + text[len(name):]
+        return [literal(room if len(room) <= FILLED else text).replace(" \\- ", " \\- ", 1)]
+
     def about(self, name):
-        item = self.items[name]
-        if name in ABOUT:
-            return ABOUT[name]
-        text = item.pieces.brief if item.pieces else ""
-        if not text:
-            raise SystemExit(f"man.py: {name} has no first sentence")
-        return without_stop(text[0].lower() + text[1:] if re.match(r"[A-Z](?![A-Z])", text) else text)
+        return self.abouts[name][0].upper() + self.abouts[name][1:] + "."
 
     def example(self, name):
         if name not in self.examples:
             raise SystemExit(f"man.py: {name} has no example in examples/")
         _, program, output = self.examples[name]
-        return [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output)]
+        whole = []
+        if name in self.programs:
+            some = self.programs[name][:4]
+            whole = [".PP", escaped("Whole programs that call it, below examples of the documents (see FILES in chime(7)): "
+                                    + ", ".join(some[:3]) + (" and others." if len(some) > 3 else "."))]
+        return [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output), *whole]
 
     def see_also(self, name):
-        """What the page's example has, the family first, then the types of the synopsis."""
+        """The page's family and what goes with it; the types of the synopsis."""
         item = self.items[name]
-        family, program, _ = self.examples[name]
-        words = [word for word in family if word != name]
-        words += re.findall(r"\bchime_\w+", item.declaration + " ".join(declaration for declaration, _, _ in item.members))
-        words += [word for word in re.findall(r"\bchime_\w+", program) if word not in ("chime_status_name", "chime_run_loop")]
-        found = []
-        for word in words:
-            if word in self.items and word != name and word not in found and word not in ("chime_status", "chime_queue_t", "chime_timer_t"):
-                if word != "chime_tick" or word in family:
-                    found.append(word)
-        return [", ".join(f"\\fB{word}\\fP(3)" for word in [*found[:10], "chime_status"] if word != name) + ", \\fBchime\\fP(7)"]
+        family, also = next((family, also) for _, families in self.subjects for family, also in families if name in family)
+        functions = [word for word in family if word not in self.items or self.items[word].kind == "function"]
+        at = functions.index(name) if name in functions else 0
+        near = sorted((word for word in functions if word != name), key=lambda word: abs(functions.index(word) - at))[:8]
+        types = [word for word in re.findall(r"\bchime_\w+", item.declaration + " ".join(declaration for declaration, _, _ in item.members))
+                 if word in self.items and word not in ("chime_status", "chime_queue_t", "chime_timer_t", "chime_expiring_t", "chime_target_t")]
+        words = [*sorted(near, key=functions.index), *also, *types]
+        if item.kind != "function":
+            words += [word for word in family if word not in functions]
+        words = [word for word in dict.fromkeys(words) if word != name]
+        last = ["chime_status"] if item.kind == "function" and "chime_status" in item.declaration else []
+        return [f"{bold([*(word for word in words if word not in last), *last, 'chime'])}"]
+
+    def attributes(self, item):
+        """Threads, signals, cancellation, and the two facts with which the comment ends."""
+        match = re.fullmatch(r"(.*?\. )?Calls back: (.*?)\. Waits: (.*?)\.", item.pieces.facts)
+        if match is None:
+            raise SystemExit(f"man.py: {item.name}: how its comment ends: {item.pieces.facts}")
+        lead, calls, waits = (match[1] or "").strip(), match[2], match[3]
+        threads = "MT-Safe: any thread, and inside a handler, too"
+        if re.match(r"Any thread, before others", lead):
+            threads = f"MT-Unsafe init: {lead[0].lower()}{lead[1:-1]}"
+        elif re.match(r"Any thread", lead):
+            threads = f"MT-Safe: {lead[0].lower()}{lead[1:-1]}"
+        elif re.match(r"The ", lead):
+            threads = f"{lead[:-1]} alone"
+        rows = [("Thread safety", threads), ("Signal safety", "AS-Safe" if item.name in SIGNALS else "AS-Unsafe: not in a signal handler"),
+                ("Cancellation", "no cancellation point"), ("Calls back", calls), ("Waits", waits)]
+        if lead.startswith("Takes time"):
+            rows.append(("Time", re.sub(r"^Takes time ", "", lead)[:-1]))
+        return [".PD 0", *(line for what, said in rows for line in (".TP 16", what, escaped(said))), ".PD"]
+
+    def users(self, name):
+        """Where a type is used: `Taken by`, `A member of`."""
+        taken = [other for other, item in self.items.items() if item.kind == "function" and re.search(rf"\b{name}\b", item.declaration)]
+        within = [other for other, item in self.items.items() if item.kind == "struct" and other != name
+                  and any(re.search(rf"\b{name}\b", declaration) for declaration, _, _ in item.members)]
+        out = []
+        for what, found in (("In the declarations of", taken), ("A member of", within)):
+            if found and name != "chime_status":
+                more = " and others" if len(found) > 6 else ""
+                out += [".PP", f"{what} {bold(found[:6])}{more}."]
+        return out
 
     def synopsis(self, item, declarations):
         out = [".nf", f".B #include <{item.header}>"]
         for declaration in declarations:
             if "\n" in declaration or declaration.startswith("#define"):
                 rows = declaration.split("\n")
-            else:
-                rows = textwrap.wrap(declaration, 78, subsequent_indent="    ", break_long_words=False)
+            elif len(declaration) <= WIDTH or "(" not in declaration:
+                rows = [declaration]
+            else:  # between parameters
+                rows = [declaration[:declaration.index("(") + 1]]
+                for part in re.findall(r"[^,]+(?:, ?|\);$)", declaration[len(rows[0]):]):
+                    if len(rows[-1] + part.rstrip()) > WIDTH:
+                        rows.append("    ")
+                    rows[-1] += part
+            rows = [row.rstrip() for row in rows]
+            if too_long := [row for row in rows if len(row) > WIDTH]:
+                raise SystemExit(f"man.py: longer than {WIDTH} columns: {too_long[0]}")
             out += [".PP", *(f"\\fB{literal(row)}\\fP" for row in rows)]
         return [*out, ".fi"]
 
@@ -313,7 +402,9 @@ class Manual:
         return out
 
     def availability(self, name):
-        return [f"Since version {self.since[name]}."] if name in self.since else []  # else it came with the first version
+        if name not in self.since:
+            raise SystemExit(f"man.py: {name} is not in exports.map")
+        return [f"Since version {self.since[name]}."]
 
     def function(self, name):
         item = self.items[name]
@@ -323,8 +414,8 @@ class Manual:
         if other:
             body += [".PP", f"That is, as \\fB{other}\\fP(3): " + escaped(self.items[other].pieces.body.split("\n\n")[0])]
             body += [line for paragraph in self.items[other].pieces.body.split("\n\n")[1:] for line in [".PP", *prose(paragraph)]]
-        if not pieces.body:
-            body = [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        if len(re.sub(r"\\f.|\\", "", " ".join(body))) < len(self.abouts[name]) + 20:
+            raise SystemExit(f"man.py: {name}: its description says no more than its name")
         parameters = []
         for names, text in self.arguments(name):
             parameters += [".TP", f"\\fI{names}\\fP", escaped(text)]
@@ -337,9 +428,9 @@ class Manual:
             else:
                 results += [".PP", escaped(when)]
         return page(name, 3, self.version, [
-            ("NAME", [f"{name} \\- {escaped(self.about(name))}"]), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
-            ("DESCRIPTION", body), ("PARAMETERS", parameters), ("RETURN VALUE", results), ("CALLS AND WAITS", [escaped(pieces.facts)]),
-            ("EXAMPLES", self.example(name)), ("AVAILABILITY", self.availability(name)),
+            ("NAME", self.name(name)), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
+            ("DESCRIPTION", body), ("PARAMETERS", parameters), ("RETURN VALUE", results), ("ATTRIBUTES", self.attributes(item)),
+            ("AVAILABILITY", self.availability(name)), ("EXAMPLES", self.example(name)),
             ("SEE ALSO", self.see_also(name))])
 
     def structure(self, name):
@@ -351,24 +442,24 @@ class Manual:
                 text = f"{text}. Since version {since}" if text else f"Since version {since}"
             out += [".TP", f"\\fB{literal(declaration)}\\fP", escaped(text) or "\\&"]
         shown = f"typedef struct {name} {{\n" + "\n".join(f"  {declaration};" for declaration, _, _ in item.members) + f"\n}} {name};"
-        body = prose(item.pieces.body) if item.pieces else [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        body = (prose(item.pieces.body) if item.pieces else [escaped(self.about(name))]) + self.users(name)
         if macro in self.items:
             body += [".PP", escaped(f"Initialise one with {macro}: it sets size, and every other member to its default, which is zero.")]
         return page(name, 3, self.version, [
-            ("NAME", [f"{name}{', ' + macro if macro in self.items else ''} \\- {escaped(self.about(name))}"]),
+            ("NAME", self.name(name, [macro] if macro in self.items else [])),
             ("SYNOPSIS", self.synopsis(item, [shown, *([f"#define {macro} ..."] if macro in self.items else [])])),
             ("DESCRIPTION", body), ("MEMBERS", out), ("FLAGS", self.constants(self.flags.get(name, []))),
             ("EXAMPLES", self.example(name)), ("SEE ALSO", self.see_also(name))])
 
     def type(self, name):
         item = self.items[name]
-        body = prose(item.pieces.body) if item.pieces else [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        body = (prose(item.pieces.body) if item.pieces else [escaped(self.about(name))]) + self.users(name)
         if name == "chime_state":
             body += [".PP", "What each call makes of each state:", *prose(self.sections["Timers"])]
         if name == "chime_status":
             body += [".PP", escaped("CHIME_FAILED(status) is 1 for those below 0.")]
         return page(name, 3, self.version, [
-            ("NAME", [f"{name} \\- {escaped(self.about(name))}"]), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
+            ("NAME", self.name(name)), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
             ("DESCRIPTION", body), ("CONSTANTS", self.constants(item.members)), ("EXAMPLES", self.example(name)),
             ("SEE ALSO", self.see_also(name))])
 
@@ -380,43 +471,55 @@ class Manual:
             if item.pieces:
                 out += [".TP", f"\\fB{item.name}\\fP", escaped(item.pieces.body)]
         return page(name, 3, self.version, [
-            ("NAME", [f"{', '.join(item.name for item in chosen)} \\- {ABOUT[name]}"]),
-            ("SYNOPSIS", self.synopsis(chosen[0], ["\n".join(item.declaration for item in chosen)])),
-            ("DESCRIPTION", prose(section) or [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]), ("MACROS", out),
+            ("NAME", self.name(name, [item.name for item in chosen if item.name != name])),
+            ("SYNOPSIS", self.synopsis(chosen[0], ["\n".join(
+                item.declaration if len(item.declaration) <= WIDTH and "\n" not in item.declaration
+                else re.match(r"#define \w+(\(\))?", item.declaration)[0] + " ..." for item in chosen)])),
+            ("DESCRIPTION", prose(section) or [escaped(self.about(name))]), ("MACROS", out),
             ("EXAMPLES", self.example(name)), ("SEE ALSO", self.see_also(name))])
 
-    def overview(self, program, output):
-        parts = [
-            ("NAME", ["chime \\- an embeddable timer runtime"]),
-            ("SYNOPSIS", [".nf", ".B #include <chime.h>", ".PP", ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs chime) \\-o program", ".fi"]),
-            ("EXAMPLES", [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output)])]
+    def paragraphs(self):
+        """chime.h's overview by its headings, in order."""
+        found = {}
         text = self.overviews["chime.h"].split("\n\n", 1)[1]
-        heading, lines = "DESCRIPTION", []
+        headings = ["Purpose", "Threads of Chime's own", "Threads", "Time", "When the clock is set", "Ownership",
+                    "The end of the process", "Structures", "Descriptors", "Fork", "Stability"]
         for paragraph in text.split("\n\n"):
-            match = re.match(r"(Purpose|Threads of Chime's own|Threads|Time|Ownership|The end of the process|Structures|Fork|Stability)\b\.?", paragraph)
-            if match and match[1] != "Purpose":
-                parts.append((heading, lines))
-                heading, lines = match[1].upper(), []
+            if match := re.match(rf"({'|'.join(headings)})\b\.?", paragraph):
+                heading = match[1]
                 paragraph = paragraph[len(match[0]):].lstrip() if match[0].endswith(".") else paragraph
-            elif match:
-                paragraph = paragraph[len(match[0]):].lstrip()
-            lines += ([".PP"] if lines else []) + prose(paragraph)
-        parts.append((heading, lines))
-        for title, header in self.order:
-            names = [item.name for item in self.items.values() if item.section == title and item.header == header]
-            listed = []
-            for name in names:
-                if self.items[name].kind == "define" and name not in DEFINES:
-                    continue
-                listed += [".TP", f"\\fB{name}\\fP(3)", escaped(self.about(name))]
-            lines = prose(self.sections[title])
-            parts.append((title.upper(), [*lines, *listed]))
+            found.setdefault(heading, []).append(paragraph)
+        return {heading: "\n\n".join(said) for heading, said in found.items()}
+
+    def topic(self, name):
+        _, headings, told, pages = TOPICS[name]
+        overview = self.paragraphs()
+        body = "\n\n".join([*(overview[heading] for heading in headings), *(self.sections.get(part) or self.items[part].pieces.body for part in told)])
+        return page(name, 7, self.version, [
+            ("NAME", self.name(name)), ("DESCRIPTION", prose(body)), ("EXAMPLES", self.example(name)),
+            ("SEE ALSO", [bold([*pages, *(other for other in TOPICS if other != name), "chime"])])])
+
+    def overview(self, program, output):
+        overview, elsewhere = self.paragraphs(), [heading for _, headings, _, _ in TOPICS.values() for heading in headings]
+        first = [line for name in FIRST for line in (".TP 26", bold([name]), escaped(self.abouts[name]))]
+        parts = [
+            ("NAME", ["chime \\- an embeddable timer runtime"]), ("DESCRIPTION", prose(overview.pop("Purpose"))),
+            ("FIRST FUNCTIONS", [".PD 0", *first, ".PD"]),
+            ("EXAMPLES", [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output)]),
+            ("SYNOPSIS", [".nf", ".B #include <chime.h>", ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs chime) \\-o program", ".fi"])]
+        parts += [(heading.upper(), prose(said)) for heading, said in overview.items() if heading not in elsewhere]
+        lists = []
+        for title, families in self.subjects:
+            lists += [".TP", escaped(title), bold([name for family, _ in families for name in family])]
+        parts.append(("FUNCTIONS AND TYPES", lists))
+        told = [section for _, _, sections, _ in TOPICS.values() for section in sections] + ["The first functions"]
+        parts += [(title.upper(), prose(self.sections[title])) for title, _ in self.order if self.sections[title] and title not in told]
         rows = [f".TP\n\\fI{literal(path)}\\fP\n{escaped(what)}" for path, what in FILES]
         parts.append(("ENVIRONMENT", [".TP", "\\fBCHIME_TRACE\\fP", escaped(
             "a file that receives a trace of the process, as of chime_trace_to_file; %p in it is the process's id. libchime reads"
             " no other variable, and none in a program with more rights than its user.")]))
         parts.append(("FILES", [escaped("Below /usr/share/doc/libchime-dev, or share/doc/chime of an unpacked release:"), *rows]))
-        parts.append(("SEE ALSO", [", ".join(f"\\fB{word}\\fP(3)" for word in FIRST_PAGES) + ", \\fBpkg\\-config\\fP(1)"]))
+        parts.append(("SEE ALSO", [f"{bold([*TOPICS, *FIRST])}, \\fBpkg\\-config\\fP(1)"]))
         return page("chime", 7, self.version, parts)
 
 
@@ -447,6 +550,8 @@ def main():
     front = (directory.parent / "README.md").read_text()
     program, output = re.search(r"^```c\n(.*?)^```\n\n```text\n(.*?)^```$", front, re.M | re.S).groups()
     (man / "man7" / "chime.7").write_text(manual.overview(program, output))
+    for name in TOPICS:
+        (man / "man7" / f"{name}.7").write_text(manual.topic(name))
     print(f"{len(manual.items) - sum(item.kind == 'define' for item in manual.items.values()) + len(DEFINES)} pages, {len(aliases)} names that lead to them")
 
 

@@ -5,15 +5,16 @@
  *   asked for: yes
  */
 #define _POSIX_C_SOURCE 200112L
-#include <chime.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
-static void *allocate(size_t alignment, size_t bytes, void *context) {
+static void *allocate(size_t alignment, size_t bytes,
+                      void *context) {
   void *memory = NULL;
-  *(int *)context = 1; /* any thread may be here, with locks held: no call of Chime */
+  /* any thread may be here, with locks held: no call of Chime */
+  *(int *)context = 1;
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+  if (posix_memalign(&memory, alignment, bytes) != 0) return NULL;
+  return memory;
 }
 
 static void deallocate(void *memory, void *context) {
@@ -28,8 +29,9 @@ int main(void) {
   allocator.allocate = allocate;
   allocator.deallocate = deallocate;
   allocator.context = &is_asked;
-  printf("%s\n", chime_status_name(chime_set_allocator(&allocator))); /* before anything is created */
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue))) return 1;
+  /* before anything is created */
+  printf("%s\n", chime_status_name(chime_set_allocator(&allocator)));
+  CHECK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
   printf("asked for: %s\n", is_asked ? "yes" : "no");
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
 }

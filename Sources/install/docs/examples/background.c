@@ -1,12 +1,13 @@
 /*
- * Pages: chime_run_loop_create chime_run_loop_options chime_run_loop_release chime_run_loop_main
+ * Pages: chime_run_loop_create chime_run_loop_options
+ *        chime_run_loop_release chime_run_loop_main
  * Output:
  *   work, on the loop's thread
  *   the main thread has a loop: CHIME_OK
  */
 #include <chime_run_loop.h>
+#include "check.h"
 #include <semaphore.h>
-#include <stdio.h>
 
 static sem_t done;
 
@@ -21,12 +22,14 @@ int main(void) {
   chime_run_loop_options options = CHIME_RUN_LOOP_OPTIONS_INIT;
   sem_init(&done, 0, 0);
   options.label = "background";
-  if (CHIME_FAILED(chime_run_loop_create(&options, &loop))) return 1;
-  if (CHIME_FAILED(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_queue_async(queue, work, "work, on the loop's thread", NULL))) return 1;
+  CHECK(chime_run_loop_create(&options, &loop));
+  CHECK(chime_queue_create_on_run_loop(loop, NULL, NULL, &queue));
+  CHECK(chime_queue_async(queue, work, "work, on the loop's thread",
+                          NULL));
   sem_wait(&done);
-  if (CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER))) return 1;
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
   chime_run_loop_release(loop); /* ends the thread */
-  printf("the main thread has a loop: %s\n", chime_status_name(chime_run_loop_main(&main_loop)));
+  printf("the main thread has a loop: %s\n",
+         chime_status_name(chime_run_loop_main(&main_loop)));
   return 0;
 }

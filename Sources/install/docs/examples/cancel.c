@@ -1,12 +1,12 @@
 /*
- * Pages: chime_timer_cancel chime_timer_cancel_and_wait chime_timer_release_and_wait
+ * Pages: chime_timer_cancel chime_timer_cancel_and_wait
+ *        chime_timer_release_and_wait
  * Output:
  *   cancelled, and no handler runs: CHIME_OK
  *   again: CHIME_IGNORED
  *   released: CHIME_OK
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)tick;
@@ -17,10 +17,16 @@ int main(void) {
   int count = 0;
   chime_queue_t queue;
   chime_timer_t timer;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_timer_every(queue, CHIME_MILLISECOND, on_tick, &count, NULL, &timer))) return 1;
-  printf("cancelled, and no handler runs: %s\n", chime_status_name(chime_timer_cancel_and_wait(timer, CHIME_FOREVER)));
-  printf("again: %s\n", chime_status_name(chime_timer_cancel(timer)));
-  printf("released: %s\n", chime_status_name(chime_timer_release_and_wait(timer, CHIME_FOREVER)));
+  CHECK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
+  CHECK(chime_timer_every(queue, CHIME_MILLISECOND, on_tick, &count,
+                          NULL, &timer));
+  printf("cancelled, and no handler runs: %s\n",
+         chime_status_name(
+             chime_timer_cancel_and_wait(timer, CHIME_FOREVER)));
+  printf("again: %s\n",
+         chime_status_name(chime_timer_cancel(timer)));
+  printf("released: %s\n",
+         chime_status_name(
+             chime_timer_release_and_wait(timer, CHIME_FOREVER)));
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
 }

@@ -5,8 +5,7 @@
  *   display
  *   timer
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *name) {
   (void)tick;
@@ -16,9 +15,11 @@ static void on_tick(const chime_tick *tick, void *name) {
 int main(void) {
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_timer_every(queue, CHIME_SECOND, on_tick, "timer", NULL, &timer))) return 1;
-  if (CHIME_FAILED(chime_timer_add_handler(timer, "display", on_tick, "display", NULL))) return 1;
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
+  CHECK(chime_timer_every(queue, CHIME_SECOND, on_tick, "timer",
+                          NULL, &timer));
+  CHECK(chime_timer_add_handler(timer, "display", on_tick, "display",
+                                NULL));
   chime_queue_advance(queue, CHIME_SECOND);
   chime_timer_remove_handler(timer, "display");
   chime_queue_advance(queue, CHIME_SECOND);

@@ -4,9 +4,8 @@
  *   tick 1
  *   tick 2
  */
-#include <chime.h>
+#include "check.h"
 #include <poll.h>
-#include <stdio.h>
 
 static void on_tick(const chime_tick *tick, void *context) {
   printf("tick %d\n", (int)tick->sequence);
@@ -18,9 +17,11 @@ int main(void) {
   int ticks = 0;
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_queue_fd(queue, &entry.fd))) return 1; /* one more descriptor of your loop */
-  if (CHIME_FAILED(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, &ticks, NULL, &timer))) return 1;
+  CHECK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue));
+  /* one more descriptor of your loop */
+  CHECK(chime_queue_fd(queue, &entry.fd));
+  CHECK(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick,
+                          &ticks, NULL, &timer));
   while (ticks < 2) {
     poll(&entry, 1, -1);
     chime_queue_process(queue, 0, NULL); /* handlers run here */

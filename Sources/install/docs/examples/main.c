@@ -5,8 +5,7 @@
  *   tick 2, on the main thread
  *   stopped: yes
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)context;
@@ -16,8 +15,10 @@ static void on_tick(const chime_tick *tick, void *context) {
 
 int main(void) {
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create_main(NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, NULL))) return 1;
-  printf("stopped: %s\n", chime_main_run() == CHIME_STOPPED ? "yes" : "no");
+  CHECK(chime_queue_create_main(NULL, &queue));
+  CHECK(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick,
+                          NULL, NULL, NULL));
+  printf("stopped: %s\n",
+         chime_main_run() == CHIME_STOPPED ? "yes" : "no");
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
 }

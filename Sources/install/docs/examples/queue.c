@@ -1,12 +1,13 @@
 /*
- * Pages: chime_queue_create chime_queue_shutdown chime_timer_every chime_queue_options chime_queue_kind chime_qos chime_queue_t
+ * Pages: chime_queue_create chime_queue_shutdown chime_timer_every
+ *        chime_queue_options chime_queue_kind chime_qos
+ *        chime_queue_t
  * Output:
  *   tick 1
  *   tick 2
  *   tick 3
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 #include <unistd.h>
 
 static void on_tick(const chime_tick *tick, void *context) {
@@ -25,7 +26,8 @@ int main(void) {
     fprintf(stderr, "%s\n", chime_last_error_detail());
     return 1;
   }
-  if (CHIME_FAILED(chime_timer_every(queue, 50 * CHIME_MILLISECOND, on_tick, NULL, NULL, NULL))) return 1;
+  CHECK(chime_timer_every(queue, 50 * CHIME_MILLISECOND, on_tick,
+                          NULL, NULL, NULL));
   sleep(1);
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
 }

@@ -4,20 +4,23 @@
  *   released: CHIME_OK
  *   the timer's id is stale: CHIME_ERROR_INVALID_HANDLE
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)context;
-  printf("tick %d at %d ms\n", (int)tick->sequence, (int)(tick->scheduled_ns / CHIME_MILLISECOND));
+  printf("tick %d at %d ms\n", (int)tick->sequence,
+         (int)(tick->scheduled_ns / CHIME_MILLISECOND));
 }
 
 int main(void) {
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_timer_after(queue, CHIME_SECOND, on_tick, NULL, NULL, &timer))) return 1;
-  printf("released: %s\n", chime_status_name(chime_queue_release(queue)));
-  printf("the timer's id is stale: %s\n", chime_status_name(chime_timer_suspend(timer)));
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
+  CHECK(chime_timer_after(queue, CHIME_SECOND, on_tick, NULL, NULL,
+                          &timer));
+  printf("released: %s\n",
+         chime_status_name(chime_queue_release(queue)));
+  printf("the timer's id is stale: %s\n",
+         chime_status_name(chime_timer_suspend(timer)));
   return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * Pages: chime_timer_start chime_schedule chime_timer_options chime_missed_policy chime_resume_policy
+ * Pages: chime_timer_start chime_schedule chime_timer_options
+ *        chime_missed_policy chime_resume_policy
  * Output:
  *   CHIME_TICK_ARMED
  *   CHIME_TICK_DUE at 5 ms
@@ -7,12 +8,12 @@
  *   CHIME_TICK_CANCELLED
  *   the context is freed
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)context;
-  printf("%s at %d ms\n", chime_tick_kind_name(tick->kind), (int)(tick->scheduled_ns / CHIME_MILLISECOND));
+  printf("%s at %d ms\n", chime_tick_kind_name(tick->kind),
+         (int)(tick->scheduled_ns / CHIME_MILLISECOND));
 }
 
 static void on_change(const chime_tick *tick, void *context) {
@@ -20,14 +21,16 @@ static void on_change(const chime_tick *tick, void *context) {
   printf("%s\n", chime_tick_kind_name(tick->kind));
 }
 
-static void on_free(void *context) { printf("the %s is freed\n", (const char *)context); }
+static void on_free(void *context) {
+  printf("the %s is freed\n", (const char *)context);
+}
 
 int main(void) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   options.handler = on_tick;
   options.registration_handler = on_change;
   options.cancel_handler = on_change;
@@ -36,7 +39,7 @@ int main(void) {
   options.label = "poll the sensor";
   schedule.first_ns = 5 * CHIME_MILLISECOND;
   schedule.interval_ns = 20 * CHIME_MILLISECOND;
-  if (CHIME_FAILED(chime_timer_start(queue, &options, &schedule, &timer))) return 1;
+  CHECK(chime_timer_start(queue, &options, &schedule, &timer));
   chime_queue_advance(queue, 30 * CHIME_MILLISECOND);
   chime_timer_release(timer);
   return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));

@@ -8,12 +8,12 @@
  *   tick 1 at 10 ms
  *   CHIME_TRACE_RETURNED
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)context;
-  printf("tick %d at %d ms\n", (int)tick->sequence, (int)(tick->scheduled_ns / CHIME_MILLISECOND));
+  printf("tick %d at %d ms\n", (int)tick->sequence,
+         (int)(tick->scheduled_ns / CHIME_MILLISECOND));
 }
 
 static void trace(const chime_tick *tick, void *context) {
@@ -24,9 +24,10 @@ static void trace(const chime_tick *tick, void *context) {
 int main(void) {
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   chime_set_trace(trace, NULL, NULL);
-  if (CHIME_FAILED(chime_timer_after(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer))) return 1;
+  CHECK(chime_timer_after(queue, 10 * CHIME_MILLISECOND, on_tick,
+                          NULL, NULL, &timer));
   chime_queue_advance(queue, 10 * CHIME_MILLISECOND);
   chime_set_trace(NULL, NULL, NULL);
   chime_timer_release(timer);

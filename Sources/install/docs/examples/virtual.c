@@ -6,12 +6,12 @@
  *   tick 3 at 50 ms, missed 2
  *   now 55 ms
  */
-#include <chime.h>
-#include <stdio.h>
+#include "check.h"
 
 static void on_tick(const chime_tick *tick, void *context) {
   (void)context;
-  printf("tick %d at %d ms", (int)tick->sequence, (int)(tick->scheduled_ns / CHIME_MILLISECOND));
+  printf("tick %d at %d ms", (int)tick->sequence,
+         (int)(tick->scheduled_ns / CHIME_MILLISECOND));
   if (tick->sequence > 1) printf(", missed %d", (int)tick->missed);
   printf("\n");
 }
@@ -20,11 +20,14 @@ int main(void) {
   int64_t now;
   chime_timer_t timer;
   chime_queue_t queue;
-  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) return 1;
-  if (CHIME_FAILED(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick, NULL, NULL, &timer))) return 1;
-  chime_queue_advance(queue, 15 * CHIME_MILLISECOND); /* stops at each deadline */
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
+  CHECK(chime_timer_every(queue, 10 * CHIME_MILLISECOND, on_tick,
+                          NULL, NULL, &timer));
+  /* stops at each deadline */
+  chime_queue_advance(queue, 15 * CHIME_MILLISECOND);
   chime_queue_advance(queue, 10 * CHIME_MILLISECOND);
-  chime_queue_jump(queue, 30 * CHIME_MILLISECOND); /* as a machine that slept */
+  /* as a machine that slept */
+  chime_queue_jump(queue, 30 * CHIME_MILLISECOND);
   chime_queue_advance(queue, 0);
   chime_queue_now(queue, &now);
   printf("now %d ms\n", (int)(now / CHIME_MILLISECOND));

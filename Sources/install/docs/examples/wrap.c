@@ -6,11 +6,13 @@
 #include <chime.h>
 #include <stdio.h>
 
-/* The dispatch queue belongs to the libdispatch that Chime uses: in programs of the Swift package, the toolchain's. */
+/* The dispatch queue belongs to the libdispatch that Chime uses: in
+   programs of the Swift package, the toolchain's. */
 static chime_status on(void *dispatch_queue, chime_queue_t *queue) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   options.label = "on the host's queue";
-  return chime_queue_create_on_dispatch(dispatch_queue, &options, queue);
+  return chime_queue_create_on_dispatch(dispatch_queue, &options,
+                                        queue);
 }
 
 int main(void) {
