@@ -2,6 +2,9 @@
 target of make, filter of `swift test` and file of .ci that a page's commands name is there, too.
 
     .ci/links.py [DIRECTORY]      DIRECTORY: an unpacked release, or another tree of pages, of which only links are looked at
+
+HTML in a DIRECTORY is walked, too: each link leads to a page, and to a place in it; nothing is fetched from a network; and links
+and the menu lead from the index to every page.
 """
 
 import functools
@@ -9,9 +12,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import urllib.parse
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent).resolve()
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+HREF = re.compile(r"<(\w+)\b[^>]*?\b(?:href|src)=\"([^\"]*)\"")
 
 
 def pages():
@@ -84,6 +89,40 @@ def missing(page):
     return found, count
 
 
+@functools.cache
+def places(page):
+    """What the links of a page of HTML can lead to in it."""
+    return set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", page.read_text()))
+
+
+def walked(index):
+    """What is wrong with the HTML behind an index, and how many links there are."""
+    wrong, count, seen, following = [], 0, {index}, [index]
+    menu = index.parent / "menudata.js"
+    menu_links = [("a", to) for to in re.findall(r"url:\"([^\"]*)\"", menu.read_text())] if menu.exists() else []
+    while following:
+        page = following.pop()
+        for element, to in HREF.findall(page.read_text()) + menu_links * (page == index):
+            if re.match(r"\w+:|//", to):
+                if element != "a" and not to.startswith("javascript:"):
+                    wrong.append(f"{page.relative_to(ROOT)}: it fetches {to}")
+                continue
+            count += 1
+            path, _, anchor = urllib.parse.unquote(to).partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if not target.exists():
+                wrong.append(f"{page.relative_to(ROOT)}: {to}: no such file")
+            elif target.suffix == ".html":
+                if anchor and anchor not in places(target):
+                    wrong.append(f"{page.relative_to(ROOT)}: {to}: no such place")
+                if target not in seen:
+                    seen.add(target)
+                    following.append(target)
+    # The search's own pages are what its script shows.
+    unseen = [page for page in sorted(index.parent.rglob("*.html")) if page not in seen and page.parent.name != "search"]
+    return wrong + [f"{page.relative_to(ROOT)}: no link leads there" for page in unseen], count
+
+
 def main():
     wrong, count, commands = [], 0, 0
     for page in pages():
@@ -103,6 +142,9 @@ def main():
             found, number = missing(page)
             wrong += [f"{page.relative_to(ROOT)}: {what}" for what in found]
             commands += number
+    for index in sorted(ROOT.rglob("index.html")) if len(sys.argv) > 1 else ():
+        found, number = walked(index)
+        wrong, count = wrong + found, count + number
     if wrong or not count:
         sys.exit("\n".join(wrong) or "no links")
     print(f"ok: {count} links" + (f", {commands} commands" if commands else ""))

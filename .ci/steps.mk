@@ -107,7 +107,7 @@ hardened: lib ; $(STEP) "protected as Debian's libuv is" make -C Tests/Packages/
 installed: lib docs ; $(STEP) "installed: pkg-config, CMake, archive, staged, gone" make -C Tests/Packages/Install run LIB=$(lib)
 abi: lib ; $(STEP) "ABI: as recorded" make -C Tests/Packages/ABI check LIB=$(lib)
 abi-notices: ; $(STEP) "ABI: what notices a change" make -C Tests/Packages/ABI test
-docs: ; $(STEP) "manual pages and HTML of the headers, without a warning" make -C Sources docs
+docs: ; $(STEP) "manual pages and HTML: no warning, nothing too wide, each link leads somewhere" make -C Sources docs
 
 # ---- Swift, and other languages ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import re
 import shutil
 
 from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, SOURCES, VERSION, documents, first_program, guides,
-                     link_of, oldest_glibc, run, write_tree)
+                     html, link_of, oldest_glibc, run, write_tree)
 
 REVISION = f"{VERSION}-1"
 RUNTIME, DEVELOPMENT = f"libchime{SONAME_VERSION}", "libchime-dev"
@@ -41,6 +41,7 @@ cc tick.c -lchime -o tick && ./tick
 | where | what |
 | --- | --- |
 | `man chime` | all functions, and a page for each |
+| [html/index.html](html/index.html) | the same, guides and examples, for a browser: `xdg-open /usr/share/doc/libchime-dev/html/index.html` |
 | [C.md](C.md) | Chime from C and C++: how to link it, the kinds of queues, all functions on a page |
 | [examples](examples/README.md) | small programs, one idea each |
 | [Promises.md](Promises.md), [Limits.md](Limits.md), [Platforms.md](Platforms.md) | what you can rely on, what Chime cannot do, what differs between systems |
@@ -74,7 +75,7 @@ def files(target, tree):
     for path, content in tree.items():
         if path.startswith(("share/chime/go/", "share/chime/rust/", "share/chime/node/")):
             development[f"usr/{path}"] = content
-        if path.startswith("share/doc/chime/") and path in guides():
+        if path in guides() or path in html():
             name = path[len("share/doc/chime/"):]
             if path.endswith(".md"):
                 content = packaged(content)
@@ -153,7 +154,7 @@ def control(package, target, tree):
         fields.update({"Section": "libs", "Depends": f"libc6 (>= {oldest_glibc()})",
                        "Description": f"{SUMMARY}\n{ABOUT}"})
     else:
-        about = ABOUT + "\n .\n This package has the headers, the archive, the files for pkg-config and CMake,\n the manual, guides and examples, declarations for cffi and LuaJIT, a script for\n gdb, and the sources of the wrappers in Go, Node and Rust."
+        about = ABOUT + "\n .\n This package has the headers, the archive, the files for pkg-config and CMake,\n the manual, guides and examples, also as HTML, declarations for cffi and\n LuaJIT, a script for gdb, and the sources of the wrappers in Go, Node and\n Rust."
         fields.update({"Section": "libdevel", "Depends": f"{RUNTIME} (= {REVISION}), libc6-dev",
                        "Description": f"{SUMMARY} (development files)\n{about}"})
     return "".join(f"{name}: {value}\n" for name, value in fields.items())

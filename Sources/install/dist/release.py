@@ -137,6 +137,7 @@ class Target:
         tree.update(bindings())
         tree.update(documents())
         tree.update(guides())
+        tree.update(html())
         if not self.is_windows:
             tree.update(manual())
         return tree
@@ -269,11 +270,21 @@ def linked(page, up):
 
 
 @functools.cache
-def manual():
-    """The manual pages that `make docs` makes out of the headers."""
+def made_documents():
+    """Where the pages are that `make docs` makes out of headers, guides and examples."""
     run("make", "-C", SOURCES, "docs")
-    made = SOURCES / "build/docs"
-    return {f"share/man/{path.relative_to(made / 'man')}": path.read_bytes() for path in sorted(made.glob("man/man?/*"))}
+    return SOURCES / "build/docs"
+
+
+def manual():
+    man = made_documents() / "man"
+    return {f"share/man/{path.relative_to(man)}": path.read_bytes() for path in sorted(man.glob("man?/*"))}
+
+
+def html():
+    """For a browser, without a network: index.html is the first page."""
+    top = made_documents() / "html"
+    return {f"share/doc/chime/html/{path.relative_to(top)}": path.read_bytes() for path in sorted(top.rglob("*")) if path.is_file()}
 
 
 def targets(names):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # check.sh DOCS: each function of the headers has a manual page, and the HTML names it. man shows each page without a warning and in
-# 80 columns; its sections are there; what it refers to is a page. man -k finds what people look for.
+# 80 columns; its sections are there; what it refers to is a page. man -k finds what people look for. Links of the HTML lead somewhere,
+# and to every page, without a network.
 set -eu
 docs=$1
 failed=0
@@ -37,5 +38,6 @@ rm -f "$docs/page"
 for words in 'idle chime_timer_postpone' 'timeout chime_timer_postpone' 'fork chime_reinitialize' 'pause chime_timer_suspend' 'descriptor chime_queue_fd'; do
   grep -A1 '^.SH NAME' "$docs/man/man3/${words#* }.3" | grep -q "${words% *}" || wrong "man -k ${words% *} does not find ${words#* }"
 done
+python3 -B ../.ci/links.py "$docs/html" || failed=1
 [ "$failed" -eq 0 ] || exit 1
 echo "ok docs: $(ls "$docs"/man/man3 | wc -l) pages in man3, $(ls "$docs"/man/man7 | wc -l) in man7, HTML"

@@ -1,9 +1,10 @@
-"""What the headers say, for man.py: sections, functions, types, constants, each with its comment.
+"""What the headers say, for man.py and pages.py: sections, functions, types, constants, each with its comment; and names.txt.
 
 It knows the marks that the headers have (/**, @param, @return, two comments a struct member) and refuses any other.
 """
 
 import dataclasses
+import pathlib
 import re
 
 SECTION = re.compile(r"/\* -+ (.*?) -+ \*/")
@@ -87,7 +88,7 @@ def pieces_of(item):
     known = {"param", "return"}
     for tag in TAG.findall(item.comment):
         if tag not in known:
-            raise SystemExit(f"man.py: {item.name}: @{tag} is a tag that the manual has no place for")
+            raise SystemExit(f"{item.name}: @{tag} is a tag that the manual has no place for")
     text = item.comment
     facts = FACTS.search(text)
     if item.kind == "function" and facts is None:
@@ -186,3 +187,21 @@ def item_of(block, comment, header, section):
         return Item(match[1] or match[2], "typedef", header, section, declaration, comment or (said and one_line(said[1])) or "")
     declaration = one_line(block)
     return Item(re.search(r"\b(chime_\w+)\(", declaration)[1], "function", header, section, declaration, comment)
+
+
+def names():
+    """names.txt: [(subject, [(names of a family, pages that it goes with)])], and what each name is about."""
+    subjects, about = [], {}
+    for line in (pathlib.Path(__file__).resolve().parent / "names.txt").read_text().splitlines():
+        if line.startswith("="):
+            subjects.append((line[2:], [([], [])]))
+        elif not line:
+            if subjects:
+                subjects[-1][1].append(([], []))
+        elif line.startswith("also "):
+            subjects[-1][1][-1][1].extend(line.split()[1:])
+        elif not line.startswith("#"):
+            name, text = line.split("  ")
+            subjects[-1][1][-1][0].append(name)
+            about[name] = text
+    return [(title, [family for family in families if family[0]]) for title, families in subjects], about

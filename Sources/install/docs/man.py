@@ -124,24 +124,6 @@ def bold(names):
     return ", ".join(f"\\fB{literal(name)}\\fP({3 if '_' in name else 7})" for name in names)
 
 
-def read_names():
-    """names.txt: [(subject, [(names of a family, pages that it goes with)])], and what each name is about."""
-    subjects, about = [], {}
-    for line in (HERE / "names.txt").read_text().splitlines():
-        if line.startswith("="):
-            subjects.append((line[2:], [([], [])]))
-        elif not line:
-            if subjects:
-                subjects[-1][1].append(([], []))
-        elif line.startswith("also "):
-            subjects[-1][1][-1][1].extend(line.split()[1:])
-        elif not line.startswith("#"):
-            name, text = line.split("  ")
-            subjects[-1][1][-1][0].append(name)
-            about[name] = text
-    return [(title, [family for family in families if family[0]]) for title, families in subjects], about
-
-
 class Manual:
     def __init__(self, directory, exports, version):
         self.version, self.items, self.sections, self.order = version, {}, {}, []
@@ -165,7 +147,7 @@ class Manual:
                     typedef = item if re.fullmatch(rf"typedef u?int32_t {item.name};", item.declaration) else None
         self.statuses = {declaration.split(" ")[0]: text for declaration, text, _ in self.items["chime_status"].members}
         self.since = self.versions(exports)
-        self.subjects, self.abouts = read_names()
+        self.subjects, self.abouts = headers.names()
         named = {name for name, item in self.items.items() if item.kind != "define"} | set(DEFINES)
         if wrong := named ^ set(self.abouts):
             raise SystemExit(f"names.txt: too many or missing: {sorted(wrong)}")

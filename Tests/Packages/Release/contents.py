@@ -215,6 +215,8 @@ def unpacked(target):
     names = set(sums((tree / "SHA256SUMS").read_text(), lambda path: (tree / path).read_bytes()))
     files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file() and not path.is_symlink()}
     expect(files == names | {"SHA256SUMS"}, f"{name}: not in SHA256SUMS: {files - names}")
+    for page in ("index", "C", "Limits", "Examples", "chime_8h"):
+        expect((tree / f"share/doc/chime/html/{page}.html").exists(), f"{name}: no HTML: {page}")
     run(sys.executable, ROOT / ".ci/links.py", tree)
     builders = [str(ROOT), str(pathlib.Path.home()) + "/"]
     for path in files:
@@ -301,6 +303,9 @@ def packages(target):
     for name in names:
         fields = run("dpkg-deb", "--field", DIST / name)
         expect(f"Architecture: {target.debian}\n" in fields and f"Version: {release.VERSION}-1\n" in fields, fields)
+    listed = run("dpkg-deb", "--contents", DIST / names[1])
+    for path in ("man/man7/chime.7.gz", "man/man3/chime_timer_after.3.gz", "doc/libchime-dev/html/index.html", "doc/libchime-dev/C.md"):
+        expect(f" ./usr/share/{path}\n" in listed, f"{names[1]}: no {path}")
     said = run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", NOT_FOR_US,
                *(DIST / name for name in names))
     symbols(target)
