@@ -266,6 +266,12 @@ typedef uint64_t chime_expiring_t; /* a value that vanishes after an interval */
 
 /* ---- Time ----------------------------------------------------------------------------------------------------- */
 
+/*
+ * Durations, delays and deadlines are in nanoseconds, and written as a multiple of one of these: 100 * CHIME_MILLISECOND. All
+ * are 64 bits wide, so a product with them is, too.
+ *
+ * CHIME_FOREVER is "never" as a deadline or delay, and "without limit" as a timeout.
+ */
 #define CHIME_NANOSECOND INT64_C(1)
 #define CHIME_MICROSECOND INT64_C(1000)
 #define CHIME_MILLISECOND INT64_C(1000000)

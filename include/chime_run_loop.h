@@ -36,6 +36,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 /*
  * A mode is named by a UTF-8 string; NULL is the default mode. CHIME_RUN_LOOP_COMMON_MODES names a set of modes: the
  * default mode, and those that chime_run_loop_add_common_mode adds. Every other string is a mode of the caller's own.
+ *
  * The two names have the values that Foundation gives its own.
  */
 #define CHIME_RUN_LOOP_DEFAULT_MODE "kCFRunLoopDefaultMode"

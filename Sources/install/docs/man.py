@@ -494,7 +494,7 @@ class Manual:
         for title, families in self.subjects:
             lists += [".TP", escaped(title), bold([name for family, _ in families for name in family])]
         parts.append(("FUNCTIONS AND TYPES", lists))
-        told = [section for _, _, sections, _ in TOPICS.values() for section in sections] + ["The first functions"]
+        told = [section for _, _, sections, _ in TOPICS.values() for section in sections] + ["The first functions", "Time"]
         parts += [(title.upper(), prose(self.sections[title])) for title, _ in self.order if self.sections[title] and title not in told]
         rows = [f".TP\n\\fI{literal(path)}\\fP\n{escaped(what)}" for path, what in FILES]
         parts.append(("ENVIRONMENT", [".TP", "\\fBCHIME_TRACE\\fP", escaped(
