@@ -1355,7 +1355,7 @@ CHIME_API chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CH
  * @param tick_size  sizeof(chime_tick)
  * @param capacity   how many records fit, above 0; if more are due, the descriptor stays readable
  * @param count      receives how many were copied
- * @return as chime_queue_process; CHIME_ERROR_UNSUPPORTED: not a queue that gives records; CHIME_ERROR_INVALID_ARGUMENT
+ * @return as chime_queue_process, but CHIME_ERROR_UNSUPPORTED: not a queue that gives records; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Any thread, or the bound one. Calls back: the destructors of targets that only these ticks still held. Waits: no.
  */

@@ -216,23 +216,26 @@ class Manual:
         if first:
             found = list(self.returned(first, (*seen, name)))
             text = re.sub(r"^as (?:in |for )?chime_\w+[;,]?\s*", "", text)
+        is_instead = text.startswith("but ")
+        text = text.removeprefix("but ")
         for part in re.split(rf"(?:[;:.] |, or )(?={STATUS}\b)", text):
-            match = re.match(rf"({STATUS})\b[:,]? ?(.*)", part, re.S)
+            match = re.match(rf"({STATUS}(?:, or both|, {STATUS} \| {STATUS})?)\b[:,]? ?(.*)", part, re.S)
             if not match:
                 if part.strip():
                     found.append(("", part))
                 continue
             status, when = match.groups()
+            status = re.sub(r"CHIME_IGNORED, .*", "CHIME_IGNORED, alone or with CHIME_RUNNING", status)
             other = self.like(when)
             if other:
                 when = dict(self.returned(other, (*seen, name))).get(status, "")
             known = dict(found)
-            if first and status in known:
+            if first and status in known and not is_instead:
                 earlier = known[status]
                 found = [(was, (f"{earlier}; or {re.sub(r'^also (if )?', '', when)}" if earlier else when) if was == status else said)
                          for was, said in found]
             else:
-                found.append((status, when))
+                found = [row for row in found if row[0] != status] + [(status, when)]
         return found
 
     def always(self, status, item):
@@ -406,7 +409,7 @@ class Manual:
         results = []
         for status, when in self.returned(name):
             if status:
-                results += [".TP", f"\\fB{status}\\fP", escaped(when or self.always(status, item))]
+                results += [".TP", escaped(status), escaped(when or self.always(status, item))]
             else:
                 results += [".PP", escaped(when)]
         return page(name, 3, self.version, [
@@ -437,7 +440,7 @@ class Manual:
         item = self.items[name]
         body = (prose(item.pieces.body) if item.pieces else [escaped(self.about(name))]) + self.users(name)
         if name == "chime_state":
-            body += [".PP", "What each call makes of each state:", *prose(self.sections["Timers"])]
+            body += [".PP", "What each call makes of each state:", ".PP", *prose(self.sections["Timers"])]
         if name == "chime_status":
             body += [".PP", escaped("CHIME_FAILED(status) is 1 for those below 0.")]
         return page(name, 3, self.version, [

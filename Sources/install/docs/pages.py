@@ -57,7 +57,8 @@ def code(text, names):
         if word in names:
             return f'@ref {word} "{word}"'
         return re.sub(r"[@\\%#|*]|--+|(?<!\w)_|_(?!\w)", r"\\\g<0>", html.escape(word, quote=False))
-    return "<code>" + "".join(piece(word) for word in re.split(r"\b((?:chime|CHIME)_\w+)", text)) + "</code>"
+    # In a table a bar of code is written with a backslash.
+    return "<code>" + "".join(piece(word) for word in re.split(r"\b((?:chime|CHIME)_\w+)", text.replace("\\|", "|"))) + "</code>"
 
 
 def inline(text, name, names):
