@@ -119,6 +119,8 @@ def walked(index):
                     seen.add(target)
                     following.append(target)
     # The search's own pages are what its script shows.
+    files = [str(path).lower() for path in index.parent.rglob("*")]
+    wrong += [f"{path}: two names that some systems take for one" for path in set(files) if files.count(path) > 1]
     unseen = [page for page in sorted(index.parent.rglob("*.html")) if page not in seen and page.parent.name != "search"]
     return wrong + [f"{page.relative_to(ROOT)}: no link leads there" for page in unseen], count
 

@@ -1,4 +1,5 @@
-"""What Doxygen shows beside the headers: a front page, the guides of a release, the examples.
+"""What Doxygen shows beside the headers: a front page, the guides of a release, the examples (Programs: Doxygen has an examples.html
+of its own, and some systems tell no capitals).
 
     pages.py HEADERS PAGES      writes Markdown for Doxygen, examples and pictures to PAGES
 
@@ -38,7 +39,7 @@ def place(name, to):
     path, _, anchor = to.partition("#")
     path = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
     if path == "examples/README.md":
-        return "Examples.html"
+        return "Programs.html"
     if re.match(r"examples/.*\.(c|cpp|h)$", path):
         return f"{path[len('examples/'):].replace('.', '_8')}-example.html"
     if path.endswith("include/chime.h") or path.endswith("include/chime_run_loop.h"):
@@ -99,7 +100,7 @@ def anchors(heading, seen):
 
 def converted(name, text, names):
     """A guide as Doxygen's Markdown, whose page is called as its file."""
-    page, out, seen, fence = "Examples" if name.startswith("examples/") else name.removesuffix(".md"), [], {}, None
+    page, out, seen, fence = "Programs" if name.startswith("examples/") else name.removesuffix(".md"), [], {}, None
     for line in text.splitlines():
         if match := re.match(r"```(\S*)$", line):
             if fence is None:
@@ -137,7 +138,7 @@ def front(overview, about, subjects):
         'With an installed Chime, ' + code("cc tick.c $(pkg-config --cflags --libs chime) -o tick", ()) + ' builds it. What holds'
         ' for all functions (threads, time, ownership, fork, versions) <a href="chime_8h.html#details">stands at the top of'
         ' chime.h</a>.', "",
-        "## Guides {#guides}", "", *guides, "- @subpage Examples - small programs, in the order in which one learns", "",
+        "## Guides {#guides}", "", *guides, "- @subpage Programs - small programs, in the order in which one learns", "",
         "## Functions by subject {#subjects}", "", *rows])
 
 
@@ -157,7 +158,7 @@ def main():
     for path, content in tree.items():
         name = path.removeprefix("share/doc/chime/")
         if name.endswith(".md"):
-            (out / name.replace("examples/README.md", "Examples.md")).write_text(converted(name, content.decode(), names))
+            (out / name.replace("examples/README.md", "Programs.md")).write_text(converted(name, content.decode(), names))
         elif name.startswith("examples/"):
             (out / name).write_bytes(content)
             if name.endswith((".c", ".cpp", ".h")):

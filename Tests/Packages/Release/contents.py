@@ -215,7 +215,7 @@ def unpacked(target):
     names = set(sums((tree / "SHA256SUMS").read_text(), lambda path: (tree / path).read_bytes()))
     files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file() and not path.is_symlink()}
     expect(files == names | {"SHA256SUMS"}, f"{name}: not in SHA256SUMS: {files - names}")
-    for page in ("index", "C", "Limits", "Examples", "chime_8h"):
+    for page in ("index", "C", "Limits", "Programs", "chime_8h"):
         expect((tree / f"share/doc/chime/html/{page}.html").exists(), f"{name}: no HTML: {page}")
     run(sys.executable, ROOT / ".ci/links.py", tree)
     builders = [str(ROOT), str(pathlib.Path.home()) + "/"]
