@@ -1,5 +1,6 @@
-"""Each link of a page of the repository leads to a file that is there, and to a heading of it as GitHub writes its anchor. Each
-target of make, filter of `swift test` and file of .ci that a page's commands name is there, too.
+"""Each link of a page of the repository leads to a file that is there, and to a heading of it as GitHub writes its anchor; in
+DocC's catalogues, too, whose links catalogue.py makes into DocC's own. Each target of make, filter of `swift test` and file of .ci
+that a page's commands name is there, too.
 
     .ci/links.py [DIRECTORY]      DIRECTORY: an unpacked release, or another tree of pages, of which only links are looked at
 
@@ -128,7 +129,10 @@ def walked(index):
 def main():
     wrong, count, commands = [], 0, 0
     for page in pages():
-        for to in LINK.findall(without_code(page.read_text())):
+        text = without_code(page.read_text())
+        for to in LINK.findall(text) + re.findall(r"<(doc:[^>]*)>", text):
+            if to.startswith("doc:"):
+                wrong.append(f"{page.relative_to(ROOT)}: {to}: only DocC follows it: write [Title](Page.md#heading)")
             if re.match(r"\w+:", to):
                 continue
             count += 1

@@ -17,7 +17,7 @@ work = root / ".build-readme"
 pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md")]
 pages += sorted((root / "Sources/Chime/Chime.docc").glob("*.md"))
 pages += sorted((root / "Sources/ChimeRunLoop/ChimeRunLoop.docc").glob("*.md"))
-not_run = "sh", "mermaid", "cmake", "swift-package", "text", "cpp", "python"
+not_run = "sh", "cmake", "swift-package", "text", "cpp", "python"
 
 
 def run(*command, cwd=root, expected=None, **variables):

@@ -39,7 +39,7 @@ EXTENSIONS = {"c": ".c", "cpp": ".cpp", "python": ".py", "go": ".go", "rust": ".
 DEFAULT = {"c": "cc {0} $(pkg-config --cflags --libs chime) -pthread -o {1} && ./{1}",
            "cpp": "c++ -std=c++17 {0} $(pkg-config --cflags --libs chime) -pthread -o {1} && ./{1}",
            "python": "python3 {0}"}
-ELSEWHERE = {"swift", "swift-package", "mermaid", "text"}
+ELSEWHERE = {"swift", "swift-package", "text"}
 IN_A_CLONE = re.compile(r"make -C|^swift |Sources/|Tests/", re.M)
 # The wrappers' own front pages: the program of each is one of the guide's, which shows Python's and names the others.
 WRAPPERS = {name: f"Sources/Bindings/{name}/README.md" for name in ("go", "node", "python", "rust")}

@@ -204,7 +204,7 @@ PLACES |= {"README.md": "../../../README.md", "examples-c": "examples/README.md"
 def guides():
     """The guides and the examples, with links that lead where they lie. What a release does not have is named, not linked."""
     tree = {f"share/doc/chime/{name}": linked(path, "").encode() for name, path in GUIDES.items()}
-    tree["share/doc/chime/trace.svg"] = (SOURCES / "Chime/Chime.docc/trace.svg").read_bytes()
+    tree |= {f"share/doc/chime/{path.name}": path.read_bytes() for path in sorted((SOURCES / "Chime/Chime.docc").glob("*.svg"))}
     for path in sorted((ROOT / "examples-c").iterdir()):
         name = path.name
         if path.suffix in (".c", ".cpp", ".h") or name == "loopback.py":
@@ -264,8 +264,6 @@ def linked(page, up):
     text = re.sub(r"^## In a clone\n.*?(?=^## |\Z)", "", (ROOT / page).read_text(), flags=re.M | re.S)
     # Paths of a clone that are named in text, where a release has the file.
     text = text.replace("`examples-c/", f"`{up}examples/").replace("`examples-c`", f"`{up}examples`").replace("`Sources/Chime/Chime.docc/", f"`{up}")
-    # DocC's own links.
-    text = re.sub(r"<doc:(\w+)>", lambda match: f"[{match[1]}]({match[1]}.md)" if f"{match[1]}.md" in GUIDES else match[1], text)
     return re.sub(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", link, text)
 
 
