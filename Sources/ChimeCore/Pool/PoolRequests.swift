@@ -179,8 +179,8 @@ enum PoolRequests: ProcessState {
     unsafe memory.map { unsafe Unmanaged<PoolItem>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Takes one out. Others may be added in front meanwhile (P23e).
-  static func remove(_ item: PoolItem) {
+  /// Takes one out. Others may be added in front meanwhile (P23e). False if it is on no list, as what was made before a fork.
+  static func remove(_ item: PoolItem) -> Bool {
     let memory = unsafe Unmanaged.passUnretained(item)
     let place = unsafe place(item.mark)
     let result = unsafe place.pointee.compareExchange(
@@ -190,9 +190,11 @@ enum PoolRequests: ProcessState {
       while let found = before, unsafe found.nextOfMark != memory.toOpaque() {
         before = unsafe Self.item(found.nextOfMark)
       }
-      unsafe before?.nextOfMark = item.nextOfMark
+      guard let before else { return false }
+      unsafe before.nextOfMark = item.nextOfMark
     }
     unsafe memory.release()
+    return true
   }
 
   static func forEachItem(of mark: Int, _ body: (PoolItem) -> Void) {

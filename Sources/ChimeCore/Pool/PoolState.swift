@@ -187,7 +187,7 @@ struct PoolState {
   /// Gives what the turns of the item have done, which the caller releases.
   mutating func close(_ item: PoolItem) -> PoolItem.Body? {
     guard let body = item.body.take() else { return nil }
-    PoolRequests.remove(item)
+    guard PoolRequests.remove(item) else { return body }
     leave()
     heap.remove(item)
     if item.isReady {
@@ -259,6 +259,7 @@ struct PoolState {
       if !beCounted() {
         takeRequests(now)
         look(now)
+        show()
         return false
       }
     case .fromTurn(let item):
