@@ -163,7 +163,7 @@ enum PoolRequests: ProcessState {
     let place = unsafe place(item.mark)
     var first = unsafe place.pointee.load(ordering: .relaxed)
     while true {
-      item.nextOfMark = unsafe first
+      unsafe item.nextOfMark = first
       let result = unsafe place.pointee.compareExchange(
         expected: first, desired: memory, ordering: .sequentiallyConsistent)
       if unsafe result.exchanged { return }

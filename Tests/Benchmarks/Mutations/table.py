@@ -1133,11 +1133,10 @@ mutation("main-drains-on", "18", "MainQueue.isToYield", "a run until a tick drai
          (MAIN_QUEUE, "(ordering: .relaxed) || «!BROKEN && »untilTick && hasTicked"),
          C("the_main_loop_runs"))
 mutation("precise-wake-silent", "1", "PreciseDriver.wake", "a pass is asked for, and the thread sleeps on",
-         (PRECISE, "  func wake(_ core: QueueCore) { state.change { $0.isWoken = true } }", "  func wake(_ core: QueueCore) {\n"
-                   "    if BROKEN { state.withLock { $0.isWoken = true } } else { state.change { $0.isWoken = true } }\n  }"),
+         (PRECISE, "    isWanted.store(true, ordering: .sequentiallyConsistent)\n    «if !BROKEN { »wakeUp.signal()« }»\n"),
          C("a_deadline_of_each_clock_is_met"))
 mutation("precise-heir-asleep", "20", "PreciseDriver.isReplaced", "the thread that replaces one which ends does not look at the queue",
-         (PRECISE, "    state.change { $0.isWoken = true }\n    return", "    state.change { $0.isWoken = !BROKEN }\n    return"),
+         (PRECISE, "    isWanted.store(«!BROKEN && »true, ordering: .sequentiallyConsistent)\n    return"),
          F("callback_end", "again_and_again", "beside_other_callbacks"))
 mutation("dispatch-tick-unsaid", "18", "DispatchDriver.pass", "the main thread's loop does not hear of a tick of the main queue",
          (DISPATCH, "    if «!BROKEN, »context.isMain, core.counters.ticks != before"),
