@@ -1,6 +1,6 @@
 """Every public symbol of the Swift modules has a doc comment that begins with a sentence. That of a function names each
 of its parameters, and says what it throws if it does. Every type of Chime is in a topic of its catalogue. And `import Chime`
-gives no more symbols than `most`.
+gives no more symbols than `most`, and those that `beyond` has a reason for.
 
 `swift build` comes first. Reads the symbol graphs of the built modules. Left out is what the compiler makes (==, hash(into:), allCases, rawValue)
 and what a protocol documents: it is not declared in the sources.
@@ -12,8 +12,23 @@ modules = ("ChimeCore", "Chime", "ChimeRunLoop", "ChimeCompat", "ChimeDiagnostic
 # Where a doc comment could only repeat the name.
 derived = {"init(rawValue:)", "rawValue", "==(_:_:)", "hash(into:)", "hashValue", "allCases", "AllCases", "RawValue"}
 
-# What `import Chime` gives: a reader has to find his way among these. A new one needs another to go, or a reason.
-most = 181
+# What `import Chime` gives, besides `beyond`: a reader has to find his way among these. A new one needs another to go.
+most = 164
+
+# What does not count there, with the reason.
+beyond = {
+    "a protocol of Swift's asks for it, and nobody looks for it": [
+        "SerialTimerQueue.enqueue(_:)", "SerialTimerQueue.checkIsolated()", "SerialTimerQueue.isIsolatingCurrentContext()",
+        "TimerQueueClock.minimumResolution", "ChimeError.errorDescription", "TimerInstant.init(from:)",
+        "TimerInstant.Timeline.init(rawValue:)", "TimerProtocol.==(_:_:)", "TimerProtocol.hash(into:)",
+    ],
+    "the twin of a call of every queue, for handlers of the main actor, which are of another type": [
+        "MainTimerQueue.schedule(_:label:handler:)", "MainTimerQueue.schedule(after:leeway:label:handler:)",
+        "MainTimerQueue.schedule(at:leeway:label:handler:)", "MainTimerQueue.schedule(every:after:leeway:label:handler:)",
+        "MainTimerQueue.schedule(_:label:target:handler:)", "MainTimerQueue.perform(after:_:)",
+        "MainTimerQueue.makeTimer(label:registrationHandler:cancelHandler:handler:)", "TriggeredAction.init(_:on:action:)",
+    ],
+}
 
 
 def output(*command):
@@ -49,7 +64,7 @@ def missing(symbol, text):
             yield "throws"
 
 
-undocumented, documented, given = [], 0, 0
+undocumented, documented, given = [], 0, []
 with tempfile.TemporaryDirectory() as directory:
     for module in modules:
         output(
@@ -63,7 +78,8 @@ with tempfile.TemporaryDirectory() as directory:
         for symbol in json.loads(path.read_text())["symbols"]:
             name = symbol["names"]["title"]
             is_declared = "::SYNTHESIZED::" not in symbol["identifier"]["precise"]
-            given += is_declared and path.name.startswith(("Chime.", "Chime@"))
+            if is_declared and path.name.startswith(("Chime.", "Chime@")):
+                given.append(".".join(symbol["pathComponents"]))
             if not is_declared or name.split(".")[-1] in derived:
                 continue
             if symbol["kind"]["identifier"] == "swift.extension":
@@ -95,7 +111,11 @@ for line in sorted(undocumented):
     print(line)
 if undocumented:
     sys.exit(f"{len(undocumented)} public symbols have no doc comment, or one that does not say all")
-if given > most:
-    sys.exit(f"import Chime gives {given} public symbols: at most {most}")
-print(f"import Chime gives {given} public symbols, of {most} at most")
+for name in sum(beyond.values(), []):
+    if name not in given:
+        sys.exit(f"import Chime does not give {name}, for which there is a reason")
+    given.remove(name)
+if len(given) > most:
+    sys.exit(f"import Chime gives {len(given)} public symbols without a reason: at most {most}")
+print(f"import Chime gives {len(given)} public symbols, of {most} at most, and {len(sum(beyond.values(), []))} for a reason")
 print(f"all {documented} public symbols have one, with parameters, errors and topics")

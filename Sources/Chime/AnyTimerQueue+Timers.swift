@@ -90,7 +90,7 @@ extension AnyTimerQueue {
     try ChimeTimer.start(on: self, schedule, label: label, WeakTarget(target), handler)
   }
 
-  /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
+  /// Makes an idle timer: `restart(_:)` gives it a schedule and starts it.
   ///
   /// - Parameters:
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.

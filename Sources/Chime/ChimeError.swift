@@ -51,14 +51,12 @@ public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConver
   public static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
   /// The queue has ended: it was shut down, before or during the call.
   public static var shutDown: ChimeError { ChimeError(.shutDown, "the queue has ended: it was shut down") }
-  /// Not possible with this kind of queue, clock or platform.
+  /// Not possible with this kind of queue, clock or platform, or in a forked child.
   public static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
   /// The operating system denies it.
   public static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
   /// No threads, file descriptors or the like are left.
   public static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
-  /// This is a forked child.
-  public static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
   /// The time given to an operation was over before it ended: `withTimeout`.
   public static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
 }
@@ -72,8 +70,29 @@ extension ChimeTimer {
     case ignored
     /// It took effect; a handler of this timer that had started has not returned yet.
     case running
+    /// Both: it changed nothing, and a handler that had started has not returned yet. A `cancel` then came too late.
+    case ignoredRunning
     /// The timeout ended before what was waited for; whatever else the call does is in effect.
     case timedOut
+  }
+}
+
+extension ChimeTimer.Outcome {
+  package var isIgnored: Bool { self == .ignored || self == .ignoredRunning }
+  package var isRunning: Bool { self == .running || self == .ignoredRunning }
+
+  /// Once the handler has returned.
+  var afterCalls: ChimeTimer.Outcome { isIgnored ? .ignored : .done }
+
+  /// Of a call that did more than the core's.
+  ///
+  /// - Parameters:
+  ///   - hasChanged: whether it has changed anything there.
+  ///   - isRunning: whether a handler runs there.
+  func with(hasChanged: Bool, isRunning: Bool) -> ChimeTimer.Outcome {
+    if self == .timedOut, !isRunning { return self }
+    let isIgnored = isIgnored && !hasChanged
+    return isRunning || self.isRunning ? isIgnored ? .ignoredRunning : .running : isIgnored ? .ignored : .done
   }
 }
 
@@ -84,7 +103,7 @@ extension ChimeError {
   /// What `code` is of.
   package enum Code: Sendable {
     case invalidArgument, limit, noMemory, wouldDeadlock, busy, wrongThread, shutDown, unsupported, permission, resource
-    case forked, deadlineExceeded
+    case deadlineExceeded
   }
 
   /// An argument that is out of range.
@@ -99,7 +118,8 @@ extension Status {
     switch self {
     case .ok: return .done
     case .ignored: return .ignored
-    case .running, .ignoredRunning: return .running
+    case .running: return .running
+    case .ignoredRunning: return .ignoredRunning
     case .timedOut, .timeIsOver: return .timedOut
     default: throw error
     }
@@ -125,7 +145,7 @@ extension Status {
     case Status.unsupported: .unsupported
     case Status.permission: .permission
     case Status.resource: .resource
-    case Status.forked: .forked
+    case Status.forked: ChimeError(.unsupported, "this is a forked child")
     default: .invalidArgument  // and .invalidArgument
     }
   }

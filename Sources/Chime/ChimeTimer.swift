@@ -10,18 +10,22 @@ import ChimeCore
 /// The timer stops when its last reference goes, when its queue is shut down, or when its target goes; it keeps its
 /// queue alive. It owns its handler and releases it after the call that is running. No way of stopping a timer cancels a
 /// call that has begun, an asynchronous one either. A handler reaches its own timer as
-/// `tick.timer`, a `TimerReference`, which does not keep the timer.
-public final class ChimeTimer: TimerReference, @unchecked Sendable {
-  // Unchecked as its class is; this is constant.
+/// `tick.timer`, a `ChimeTimer.Reference`, which does not keep the timer.
+public final class ChimeTimer: TimerProtocol, Sendable {
   /// The queue, kept alive.
   private let queue: any AnyObject & Sendable
+
+  /// Names the timer, and does not keep it: for a set or a dictionary, or for whoever may change a timer that another owns.
+  public let reference: Reference
 
   /// Takes over a timer.
   package init(
     _ handle: UInt64, on queue: any AnyObject & Sendable, _ timeline: TimerInstant.Timeline, watched: Watched? = nil
   ) {
     self.queue = queue
-    super.init(handle, timeline, watched: watched)
+    reference = Reference(handle, timeline, watched: watched)
+    watched?.calls?.register(handle)
+    watched?.buffer?.register(handle)
     #if DEBUG
       DroppedTimers.made(handle)
     #endif
@@ -33,45 +37,77 @@ public final class ChimeTimer: TimerReference, @unchecked Sendable {
     #endif
     _ = TimerRef.releaseWithContext(handle)
   }
+
+  /// For the compiler.
+  public var _reference: Reference { @inlinable get { reference } }
 }
 
-/// A timer that somebody else holds: all of its calls, and no hold on it. It equals the `ChimeTimer` that was made, and
-/// once that has gone its calls are ignored.
-public class TimerReference: @unchecked Sendable {
-  // Unchecked because a class with subclasses cannot be checked: all of it is constant.
-  /// What the core knows the timer by.
-  package let handle: UInt64
-  /// The clock of its queue.
-  package let timeline: TimerInstant.Timeline
-  /// What few timers need; `nil` for the others, which are as small as they can be.
-  package let watched: Watched?
+extension ChimeTimer {
+  /// A timer that somebody else holds: all of its calls, and no hold on it. Once that has gone, the calls are ignored.
+  ///
+  /// References to one timer are equal, and no other timer's ever is, not even later.
+  public struct Reference: TimerProtocol {
+    /// What the core knows the timer by.
+    @usableFromInline
+    package let handle: UInt64
+    /// The clock of its queue.
+    @usableFromInline
+    package let timeline: TimerInstant.Timeline
+    /// What few timers need; `nil` for the others, which are as small as they can be.
+    @usableFromInline
+    package let watched: Watched?
 
+    package init(_ handle: UInt64, _ timeline: TimerInstant.Timeline, watched: Watched? = nil) {
+      self.handle = handle
+      self.timeline = timeline
+      self.watched = watched
+    }
+
+    /// For the compiler.
+    public var _reference: Reference { @inlinable get { self } }
+  }
+
+  /// What is behind a timer that has a target, or whose ticks are taken by tasks. Does not hold the timer.
+  @usableFromInline
   package final class Watched: Sendable {
     /// Whether the target is gone; `nil` for a timer without one.
     let targetHasGone: (@Sendable () -> Bool)?
-    /// Called when the timer is cancelled or invalidated through its `ChimeTimer`.
-    let onEnd: (@Sendable () -> Void)?
-
     /// The calls of an asynchronous handler.
     let calls: TaskCalls?
     /// Where ticks wait for readers.
     let buffer: TickBuffer?
 
     init(
-      targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil, calls: TaskCalls? = nil,
-      buffer: TickBuffer? = nil
+      targetHasGone: (@Sendable () -> Bool)? = nil, calls: TaskCalls? = nil, buffer: TickBuffer? = nil
     ) {
       self.targetHasGone = targetHasGone
-      self.onEnd = onEnd
       self.calls = calls
       self.buffer = buffer
     }
-  }
 
-  package init(_ handle: UInt64, _ timeline: TimerInstant.Timeline, watched: Watched? = nil) {
-    self.handle = handle
-    self.timeline = timeline
-    self.watched = watched
+    // MARK: By handle
+
+    private struct Entry {
+      weak var calls: TaskCalls?
+      weak var buffer: TickBuffer?
+    }
+
+    /// Of all timers whose ticks tasks take.
+    private static let all = Locked<[UInt64: Entry]>([:])
+
+    /// Before the first tick is taken.
+    static func note(_ handle: UInt64, calls: TaskCalls? = nil, buffer: TickBuffer? = nil) {
+      all.withLock { $0[handle] = Entry(calls: calls, buffer: buffer) }
+    }
+
+    static func forget(_ handle: UInt64) { all.withLock { $0[handle] = nil } }
+
+    /// What the timer with that handle has; `nil` once it has ended.
+    package static func of(_ handle: UInt64) -> Watched? {
+      let (calls, buffer) = all.withLock { ($0[handle]?.calls, $0[handle]?.buffer) }
+      if let calls { return Watched(targetHasGone: calls.targetHasGone, calls: calls) }
+      return buffer.map { Watched(buffer: $0) }
+    }
   }
 }
 

@@ -51,6 +51,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   ///
   /// - Parameter untilStopped: whether to go on when no timer is running.
   /// - Throws: as `process`.
+  @available(*, noasync, message: "it blocks: call it on a thread of its own")
   public func run(untilStopped: Bool = false) throws(ChimeError) {
     let status = QueueCore.run(id, untilStopped: untilStopped)
     if status.isFailure { throw status.error }
@@ -61,6 +62,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameter untilStopped: whether to wait when no timer is running.
   /// - Returns: whether something was called; false if no timer is running, or after `stop`.
   /// - Throws: as `process`.
+  @available(*, noasync, message: "it blocks: call it on a thread of its own")
   @discardableResult
   public func runOnce(untilStopped: Bool = false) throws(ChimeError) -> Bool {
     let status = QueueCore.run(id, untilStopped: untilStopped, once: true)

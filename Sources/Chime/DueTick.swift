@@ -41,10 +41,25 @@ struct DueTick {
     return waiting?.isCurrent == true ? waiting : nil
   }
 
-  /// What was due is called off; the timer is of that generation now. Gives whether there was anything.
-  mutating func drop(_ generation: UInt64?) -> Bool {
-    defer { self = DueTick(oldest: max(oldest, generation ?? .max)) }
-    return waiting != nil || held != nil
+  /// What was due is called off. Gives whether there was anything.
+  ///
+  /// - Parameters:
+  ///   - generation: the timer's now; `nil` if it has ended.
+  ///   - keepsCurrent: whether what is of that generation stays: the change by which the timer came to it, or another since,
+  ///     may have brought a tick before this is called.
+  mutating func drop(_ generation: UInt64?, keepsCurrent: Bool) -> Bool {
+    let generation = generation ?? .max
+    oldest = max(oldest, generation)
+    var hasDropped = false
+    if !keepsCurrent || suspended ?? 0 < generation {
+      hasDropped = held != nil
+      (suspended, held) = (nil, nil)
+    }
+    if let tick = waiting, !keepsCurrent || tick.generation < generation {
+      hasDropped = true
+      waiting = nil
+    }
+    return hasDropped
   }
 
   /// The timer has been suspended, or at rest it holds back what is due. An extra tick goes, as that of a plain handler does.

@@ -130,7 +130,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
     }
   }
 
-  /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
+  /// Makes an idle timer: `restart(_:)` gives it a schedule and starts it.
   ///
   /// - Parameters:
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.

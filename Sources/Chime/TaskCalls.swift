@@ -9,7 +9,7 @@ import Dispatch
 /// the timer cancels it.
 package final class TaskCalls: Sendable {
   private struct State {
-    /// The timer; 0 before its first tick.
+    /// The timer; 0 as long as it is not known.
     var handle: UInt64 = 0
     /// The newest tick that no call has taken.
     var due = DueTick()
@@ -35,13 +35,18 @@ package final class TaskCalls: Sendable {
 
   // MARK: Calls
 
-  /// On the queue: notes a tick. Gives whether a task has to come for it.
-  func put(_ tick: ChimeTimer.Tick) -> Bool {
+  /// The first that knows the timer says which it is: who has made it, or its first tick.
+  func register(_ handle: UInt64) {
     let isFirst = state.withLock { state in
-      defer { state.handle = tick.handle }
+      defer { state.handle = handle }
       return state.handle == 0
     }
-    if isFirst { TaskCalls.all.withLock { $0[tick.handle] = WeakCalls(calls: self) } }
+    if isFirst { ChimeTimer.Watched.note(handle, calls: self) }
+  }
+
+  /// On the queue: notes a tick. Gives whether a task has to come for it.
+  func put(_ tick: ChimeTimer.Tick) -> Bool {
+    register(tick.handle)
     var tick = tick
     tick.isOfTask = true
     return state.withLock { state in
@@ -87,7 +92,7 @@ package final class TaskCalls: Sendable {
     // Who waits for the end of a timer waits for what its own handler starts, too.
     if let started, let timer = TimerRef(tick.handle), timer.generation == started {
       _ = timer.stopCalls { $0.cancel() }
-      state.withLock { _ = $0.due.drop(timer.generation) }
+      state.withLock { _ = $0.due.drop(timer.generation, keepsCurrent: false) }
     }
     calls.end()
   }
@@ -95,11 +100,14 @@ package final class TaskCalls: Sendable {
   // MARK: Stopping
 
   /// After a call that stops what was due: drops the tick that no call has taken. Gives what that call has done.
-  func stop(_ outcome: ChimeTimer.Outcome, _ generation: UInt64?) -> ChimeTimer.Outcome {
+  ///
+  /// - Parameter keepsCurrent: whether a tick of that generation stays, which has come since.
+  func stop(
+    _ outcome: ChimeTimer.Outcome, _ generation: UInt64?, keepsCurrent: Bool = false
+  ) -> ChimeTimer.Outcome {
     state.withLock { state in
-      let hasDropped = state.due.drop(generation)
-      if calls.running.isAny { return .running }
-      return hasDropped && outcome == .ignored ? .done : outcome
+      let hasDropped = state.due.drop(generation, keepsCurrent: keepsCurrent)
+      return outcome.with(hasChanged: hasDropped, isRunning: calls.running.isAny)
     }
   }
 
@@ -112,8 +120,7 @@ package final class TaskCalls: Sendable {
   ) -> ChimeTimer.Outcome {
     state.withLock { state in
       let hasHeld = state.due.suspend(generation, isAccepted: isAccepted)
-      if calls.running.isAny { return .running }
-      return hasHeld && outcome == .ignored ? .done : outcome
+      return outcome.with(hasChanged: hasHeld, isRunning: calls.running.isAny)
     }
   }
 
@@ -126,7 +133,7 @@ package final class TaskCalls: Sendable {
       return (hadHeld, starter)
     }
     starter?.start(.resume)
-    return hadHeld && outcome == .ignored ? .done : outcome
+    return outcome.with(hasChanged: hadHeld, isRunning: false)
   }
 
   /// What a task is begun for.
@@ -156,19 +163,9 @@ package final class TaskCalls: Sendable {
   /// Before the call that stops the timer and waits for its end, and after it: whether what the handler starts is stopped, too.
   func changeWaiters(by count: Int) { state.withLock { $0.waiters += count } }
 
-  private struct WeakCalls {
-    weak var calls: TaskCalls?
-  }
-
-  /// Of all timers that have had a tick, by handle.
-  private static let all = Locked<[UInt64: WeakCalls]>([:])
-
-  /// What the timer with that handle has; `nil` once it has ended.
-  static func of(_ handle: UInt64) -> TaskCalls? { all.withLock { $0[handle]?.calls } }
-
   deinit {
     let handle = state.withLock { $0.handle }
-    if handle != 0 { TaskCalls.all.withLock { $0[handle] = nil } }
+    if handle != 0 { ChimeTimer.Watched.forget(handle) }
   }
 }
 

@@ -5,7 +5,7 @@ extension ChimeTimer {
   public struct Tick: Sendable, Hashable {
     /// Whether `ChimeTimer.fire` requested it, not the schedule.
     public let isExtra: Bool
-    /// Whether the handler is asynchronous: its calls then go on after the queue's.
+    /// Whether it is a task that takes the tick: for an asynchronous handler, or out of a sequence.
     var isOfTask = false
     /// Counts the ticks of an activation from 1.
     public let sequence: UInt64
@@ -30,13 +30,10 @@ extension ChimeTimer {
 
     /// The timer, for its own handler: `tick.timer.cancel()`.
     ///
-    /// It equals the `ChimeTimer` that was made, and does not keep the timer: that stops when the last reference to the
-    /// one that was made goes.
-    public var timer: TimerReference {
-      let calls = isOfTask ? TaskCalls.of(handle) : nil
-      return TimerReference(
-        handle, timeline,
-        watched: calls.map { TimerReference.Watched(targetHasGone: $0.targetHasGone, calls: $0) })
+    /// It equals `reference` of the `ChimeTimer` that was made, and does not keep the timer: that stops when the last reference
+    /// to the one that was made goes.
+    public var timer: ChimeTimer.Reference {
+      ChimeTimer.Reference(handle, timeline, watched: isOfTask ? ChimeTimer.Watched.of(handle) : nil)
     }
 
     /// Whether the timer has not been rescheduled, restarted, suspended, cancelled or released since this tick started.

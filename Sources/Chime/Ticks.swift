@@ -47,11 +47,10 @@ extension AnyTimerQueue {
     let box = FullHandlerBox(timeline: timeline, cancelHandler: { buffer.end() }) { tick in
       endOfHandler.buffer.put(tick)
       // The last tick finishes its timer before its handler is called.
-      if tick.timer.state == .finished { buffer.end() }
+      if TimerRef(tick.handle)?.state == .finished { buffer.end() }
     }
-    // A cancel handler waits for the queue's next pass; whoever cancels the sequence's own timer need not.
-    let end = TimerReference.Watched(onEnd: { buffer.end() }, buffer: buffer)
-    let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, watched: end)
+    let timer = ChimeTimer(
+      try HandlerBox.make(on: id, nil, box), on: self, timeline, watched: ChimeTimer.Watched(buffer: buffer))
     try timer.restart(schedule)
     return Ticks(source: TickSource(timer, buffer))
   }
@@ -84,6 +83,8 @@ private final class TickSource: Sendable {
 /// At most one tick, or the readers that wait for one.
 package final class TickBuffer: Sendable {
   private struct State {
+    /// The timer; 0 as long as it is not known.
+    var handle: UInt64 = 0
     var due = DueTick()
     var waiting: [(reader: Int, continuation: CheckedContinuation<ChimeTimer.Tick?, Never>)] = []
     /// Readers whose task was cancelled before they waited.
@@ -103,13 +104,13 @@ package final class TickBuffer: Sendable {
   private let state = Locked(State())
 
   /// After a change of the timer, to that generation: what was due before is called off, or held back, or let go of.
-  func change(_ effect: TimerReference.Effect, _ generation: UInt64?, isAccepted: Bool, isDue: Bool) {
+  func change(_ effect: ChimeTimer.Reference.Effect, _ generation: UInt64?, isAccepted: Bool, isDue: Bool) {
     let ready: Ready? = state.withLock { state in
       switch (effect, generation) {
       case (.suspends, let generation?) where isAccepted: _ = state.due.suspend(generation, isAccepted: true)
       case (.resumes, let generation?): _ = state.due.resume(generation, isDue: isDue)
       case (.stops, _) where isAccepted, (.moves, _) where isAccepted, (.restarts, _) where isAccepted:
-        _ = state.due.drop(generation)
+        _ = state.due.drop(generation, keepsCurrent: true)
       default: break
       }
       return state.takeReady()
@@ -124,7 +125,15 @@ package final class TickBuffer: Sendable {
     deinit { buffer.end() }
   }
 
+  /// The timer is made, and has had no tick.
+  func register(_ handle: UInt64) {
+    state.withLock { $0.handle = handle }
+    ChimeTimer.Watched.note(handle, buffer: self)
+  }
+
   func put(_ tick: ChimeTimer.Tick) {
+    var tick = tick
+    tick.isOfTask = true
     let ready: Ready? = state.withLock { state in
       if state.hasEnded { return nil }
       _ = state.due.put(tick)
@@ -165,6 +174,11 @@ package final class TickBuffer: Sendable {
 
   /// The reader's call of `next` has ended.
   func forget(_ reader: Int) { state.withLock { state in _ = state.cancelled.remove(reader) } }
+
+  deinit {
+    let handle = state.withLock { $0.handle }
+    if handle != 0 { ChimeTimer.Watched.forget(handle) }
+  }
 
   /// The tick that nobody has taken can still be taken.
   func end() {

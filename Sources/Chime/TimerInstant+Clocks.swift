@@ -40,6 +40,12 @@ extension TimerInstant {
     instant.advanced(by: .zero - duration)
   }
 
+  /// Moves the point; see `advanced(by:)`.
+  public static func += (instant: inout TimerInstant, duration: Duration) { instant = instant + duration }
+
+  /// Moves the point back; see `advanced(by:)`.
+  public static func -= (instant: inout TimerInstant, duration: Duration) { instant = instant - duration }
+
   /// How much later `a` is than `b`; see `duration(to:)`.
   public static func - (a: TimerInstant, b: TimerInstant) -> Duration { b.duration(to: a) }
 }

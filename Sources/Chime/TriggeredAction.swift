@@ -120,7 +120,7 @@ private final class WindowTimer: Sendable {
     /// The calls of an asynchronous action.
     let calls: HandlerCalls?
     /// Begins the task in which that is called; `nil` before it is set.
-    fileprivate let starter = Locked<TaskOrigin<TimerReference>?>(nil)
+    fileprivate let starter = Locked<TaskOrigin<ChimeTimer.Reference>?>(nil)
 
     init(on queue: AnyTimerQueue, calls: HandlerCalls? = nil) {
       isSteady = queue.timeline == .wall && QueueCore.find(queue.id)?.control.isVirtual == false
@@ -130,7 +130,7 @@ private final class WindowTimer: Sendable {
     // MARK: Calls
 
     /// Begins what is due, if the queue has not ended.
-    fileprivate func begin(_ timer: TimerReference) -> Bool {
+    fileprivate func begin(_ timer: ChimeTimer.Reference) -> Bool {
       let isAlive = timer.generation != nil
       return state.withLock { state in
         guard state.isDue, isAlive else {
@@ -153,7 +153,7 @@ private final class WindowTimer: Sendable {
     }
 
     /// In the queue's tick: calls the action.
-    fileprivate func call(_ timer: TimerReference, _ action: () -> Void) {
+    fileprivate func call(_ timer: ChimeTimer.Reference, _ action: () -> Void) {
       guard begin(timer) else { return }
       action()
       end()
@@ -161,7 +161,7 @@ private final class WindowTimer: Sendable {
 
     /// In a task: calls the action as often as it is due.
     fileprivate func call(
-      _ timer: TimerReference, on actor: isolated (any Actor)?, _ action: nonisolated(nonsending) () async -> Void
+      _ timer: ChimeTimer.Reference, on actor: isolated (any Actor)?, _ action: nonisolated(nonsending) () async -> Void
     ) async {
       guard let calls else { return }
       while calls.begin(on: actor, { begin in self.begin(timer) ? begin() : nil }) != nil {
@@ -172,7 +172,7 @@ private final class WindowTimer: Sendable {
     }
 
     /// Begins a task for what is due, if there is none, and an action has been set.
-    fileprivate func startTask(for timer: TimerReference) {
+    fileprivate func startTask(for timer: ChimeTimer.Reference) {
       guard let starter = starter.withLock({ $0 }) else { return }
       let isWanted: Bool = state.withLock { state in
         if !state.isDue || state.hasTask { return false }
@@ -246,7 +246,7 @@ private final class WindowTimer: Sendable {
   /// - Parameter act: in a tick, when the action is due.
   init(
     _ timing: TriggeredAction.Timing, on queue: AnyTimerQueue, _ shared: Shared,
-    _ act: sending @escaping (_ timer: TimerReference) -> Void
+    _ act: sending @escaping (_ timer: ChimeTimer.Reference) -> Void
   ) throws(ChimeError) {
     let window = try Window(timing)
     (self.queue, self.shared, self.window) = (queue, shared, window)
@@ -267,10 +267,10 @@ private final class WindowTimer: Sendable {
   }
 
   /// - Parameter begin: begins a task that calls the action.
-  func setAction(_ begin: @escaping @Sendable (Shared, TimerReference) -> Void) {
+  func setAction(_ begin: @escaping @Sendable (Shared, ChimeTimer.Reference) -> Void) {
     if shared.calls == nil { return }
     // The starter does not hold its holder.
-    let starter = TaskOrigin<TimerReference> { [weak shared] timer in
+    let starter = TaskOrigin<ChimeTimer.Reference> { [weak shared] timer in
       if let shared { begin(shared, timer) }
     }
     let previous = shared.starter.withLock { current in
@@ -278,7 +278,7 @@ private final class WindowTimer: Sendable {
       return current
     }
     // As the tick has it, so that no call keeps the timer.
-    withExtendedLifetime(previous) { shared.startTask(for: TimerReference(timer.handle, timer.timeline)) }
+    withExtendedLifetime(previous) { shared.startTask(for: timer.reference) }
   }
 
   deinit { shared.callOff() }
@@ -287,7 +287,7 @@ private final class WindowTimer: Sendable {
 
   func trigger() {
     let (now, window) = (now, window)
-    if let next = shared.state.withLock({ $0.trigger(now, window) }) { WindowTimer.arm(timer, shared, next) }
+    if let next = shared.state.withLock({ $0.trigger(now, window) }) { WindowTimer.arm(timer.reference, shared, next) }
   }
 
   /// Forgets what was triggered.
@@ -314,13 +314,13 @@ private final class WindowTimer: Sendable {
     }
     if hasLost { throw ChimeError.shutDown }
     if !isPending { return }
-    if arms { WindowTimer.arm(timer, shared, now) }
+    if arms { WindowTimer.arm(timer.reference, shared, now) }
     if timer.generation == nil { shared.lose() }
     try await flush.wait()
   }
 
   /// Outside the lock, since the core may release what others hold; until the timer stands where the last call wants it.
-  private static func arm(_ timer: TimerReference, _ shared: Shared, _ first: Int64) {
+  private static func arm(_ timer: ChimeTimer.Reference, _ shared: Shared, _ first: Int64) {
     var next = first
     while true {
       let schedule =
@@ -328,7 +328,7 @@ private final class WindowTimer: Sendable {
         ? Schedule(first: max(0, next.saturatingSubtract(Clock.monotonic.now)))
         : Schedule(first: next, firstIsDeadline: true)
       do {
-        if try timer.restart(schedule) == .ignored { return shared.lose() }
+        if try timer.restart(schedule).isIgnored { return shared.lose() }
       } catch {
         return shared.fail(error)
       }
@@ -441,7 +441,7 @@ public final class TriggeredAction: Sendable {
     }
   }
 
-  /// An action that is still to be set, with `setAction(on:_:)`: an actor stores one in its `init`.
+  /// An action that is still to be set, with `setAction(on:_:)`: on an actor, which may store it in its `init`.
   ///
   /// - Parameters:
   ///   - timing: when it acts.
@@ -449,22 +449,6 @@ public final class TriggeredAction: Sendable {
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public init(_ timing: Timing, on queue: AnyTimerQueue) throws(ChimeError) {
     window = try WindowTimer(tasks: timing, on: queue)
-  }
-
-  /// An action on an actor, as long as the actor lives.
-  ///
-  /// - Parameters:
-  ///   - timing: when it acts.
-  ///   - queue: gives the time.
-  ///   - actor: held only during a call.
-  ///   - action: what to do, isolated to the actor, with or without `await`.
-  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public convenience init<Isolation: Actor>(
-    _ timing: Timing, on queue: AnyTimerQueue, actor: Isolation,
-    action: @escaping @Sendable (isolated Isolation) async -> Void
-  ) throws(ChimeError) {
-    try self.init(timing, on: queue)
-    setAction(on: actor, action)
   }
 
   /// Sets what to do, on an actor, as long as the actor lives; what was triggered before waits for it.
@@ -478,8 +462,7 @@ public final class TriggeredAction: Sendable {
   ///       }
   ///     }
   ///
-  /// Of an action that was made without one;
-  /// any other keeps its own.
+  /// Of an action that was made without one; any other keeps its own.
   ///
   /// - Parameters:
   ///   - actor: held only during a call.

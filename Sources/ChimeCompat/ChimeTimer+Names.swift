@@ -1,7 +1,7 @@
 import Chime
 import ChimeCore
 
-extension TimerReference {
+extension TimerProtocol {
   /// Starts a timer that is idle, finished or cancelled, as `DispatchSourceTimer` names it; otherwise ignored, as by a
   /// timer that has ended. `restart(_:)` starts a timer whatever its state.
   ///
@@ -11,7 +11,7 @@ extension TimerReference {
   @discardableResult
   public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
-    return try perform { $0.activate(schedule) }
+    return try _reference.perform { $0.activate(schedule) }
   }
 
   /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
@@ -29,7 +29,7 @@ extension TimerReference {
     try Schedule.checkInterval(interval)
     let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
     try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
-    return try perform(.moves) { $0.reschedule(interval: length, leeway: late) }
+    return try _reference.perform(.moves) { $0.reschedule(interval: length, leeway: late) }
   }
 }
 

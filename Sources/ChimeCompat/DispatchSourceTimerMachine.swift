@@ -209,7 +209,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     switch outcome {
     case .scheduleMissing: throw .scheduleMissing
     case .handlerMissing: throw .handlerMissing
-    case .done, .busy, .ignored: return ChimeTimer.Outcome(outcome)
+    case .done, .busy, .ignored, .ignoredBusy: return ChimeTimer.Outcome(outcome)
     }
   }
 }
@@ -220,6 +220,7 @@ extension ChimeTimer.Outcome {
     case .done: self = .done
     case .busy: self = .running
     case .ignored: self = .ignored
+    case .ignoredBusy: self = .ignoredRunning
     case .scheduleMissing, .handlerMissing: invariantFailure("an event without a schedule was refused")
     }
   }

@@ -65,7 +65,7 @@ public final class WeakTimer: Sendable {
 
 extension Status {
   /// The outcome of a call that cannot fail.
-  fileprivate var asOutcome: ChimeTimer.Outcome { self == .ok ? .done : self == .running ? .running : .ignored }
+  fileprivate var asOutcome: ChimeTimer.Outcome { (try? outcome()) ?? .ignored }
 }
 
 extension WeakTimer: Hashable, CustomStringConvertible {

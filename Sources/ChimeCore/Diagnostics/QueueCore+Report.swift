@@ -64,15 +64,16 @@ extension QueueCore {
     return (timers, running, entries, entries - min(placed, entries))
   }
 
-  /// Calls `body` with the id of each timer that has not been released, but for those within values that expire and weak timers. False,
-  /// and nothing is called, when the queue was released.
-  package static func forEachTimer(of id: UInt64, _ body: (UInt64) -> Void) -> Bool {
+  /// Calls `body` with the id of each timer that has not been released. False, and nothing is called, when the queue was released.
+  ///
+  /// - Parameter withOwned: also with those that own their context: Swift's, and those within values that expire and weak
+  ///   timers, whose context no C program may use.
+  package static func forEachTimer(of id: UInt64, withOwned: Bool = false, _ body: (UInt64) -> Void) -> Bool {
     find(id).flatMap { core in
       core.whileItLives {
         core.control.forEachSlot { slot in
           let timer = TimerRef(slot: slot, version: slot.version)
-          // The context of one that is within a value or a weak timer is an object of Chime's.
-          if !slot.flags.contains(.ownsContext), timer.word != nil { body(timer.id) }
+          if withOwned || !slot.flags.contains(.ownsContext), timer.word != nil { body(timer.id) }
         }
       }
     } != nil

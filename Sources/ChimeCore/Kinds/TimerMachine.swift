@@ -16,6 +16,8 @@ package final class TimerMachine: Sendable {
     case busy
     /// In this state the call means nothing.
     case ignored
+    /// Likewise, and a handler has not returned.
+    case ignoredBusy
     /// A start without a schedule, or without a handler, was refused; nothing has changed.
     case scheduleMissing, handlerMissing
   }
@@ -95,7 +97,8 @@ package final class TimerMachine: Sendable {
     switch transition {
     case .ignored:
       // As of a timer, a call that stops takes back an extra tick, and says that a handler runs.
-      guard event == .cancel || event == .suspend, shared.extra || shared.busy else { return Aftermath() }
+      guard event == .cancel || event == .suspend else { return Aftermath() }
+      if !shared.extra { return Aftermath(outcome: shared.busy ? .ignoredBusy : .ignored) }
       shared.extra = false
     case .start, .rearm:
       guard let plan = plan ?? shared.plan else { return Aftermath(outcome: .scheduleMissing) }

@@ -69,7 +69,7 @@ import Testing
 
   @Test func eachStatusIsAnErrorInSwiftOrAnOutcome() {
     let outcomes: [Int: ChimeTimer.Outcome] = [
-      CHIME_OK: .done, CHIME_IGNORED: .ignored, CHIME_RUNNING: .running, CHIME_IGNORED | CHIME_RUNNING: .running,
+      CHIME_OK: .done, CHIME_IGNORED: .ignored, CHIME_RUNNING: .running, CHIME_IGNORED | CHIME_RUNNING: .ignoredRunning,
       CHIME_TIMED_OUT: .timedOut, CHIME_ERROR_TIMED_OUT: .timedOut,
     ]
     for number in -1000...1000 where number != CHIME_STOPPED {
@@ -80,7 +80,10 @@ import Testing
       } catch {
         // One code for a queue that has ended, whatever shows it.
         let hasEnded = name == "CHIME_ERROR_INVALID_HANDLE" || name == "CHIME_ERROR_TARGET_GONE"
-        let code = (hasEnded ? "CHIME_ERROR_SHUT_DOWN" : name).filter { $0 != "_" }
+        // Swift cannot begin anew in a forked child.
+        let isForked = name == "CHIME_ERROR_FORKED"
+        let kind = hasEnded ? "CHIME_ERROR_SHUT_DOWN" : isForked ? "CHIME_ERROR_UNSUPPORTED" : name
+        let code = kind.filter { $0 != "_" }
         #expect(outcomes[number] == nil && "CHIMEERROR\(error.code)".uppercased() == code)
       }
     }

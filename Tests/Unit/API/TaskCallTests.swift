@@ -66,7 +66,7 @@ import Testing
       #expect(timer?.cancel() == .ignored)
       try #expect(timer?.restart(.once(after: .seconds(1))) == .done)
       try await queue.advance(by: .seconds(1))
-      #expect(timer?.cancel() == .running && log.all.last == "begin 1")
+      #expect(timer?.cancel() == .ignoredRunning && log.all.last == "begin 1")
     }
   }
 
@@ -125,7 +125,7 @@ import Testing
     let (queue, gate) = (try TimerQueue(), Gate())
     let timer = try queue.scheduleTask(.once(after: .zero)) { _ in await gate.pass() }
     await gate.hasBegun()
-    #expect(timer.cancel() == .running)
+    #expect(timer.cancel() == .ignoredRunning)
     #expect(try await timer.cancelAndWait(timeout: .milliseconds(1)) == .timedOut)
     #expect(try await onAThread { try timer.blockingCancelAndWait(timeout: .milliseconds(1)) } == .timedOut)
     let waiter = Task { try await timer.cancelAndWait() }
@@ -135,7 +135,7 @@ import Testing
     let thread = Task { try await onAThread { try timer.blockingCancelAndWait() } }
     #expect(gate.ended.value == 0)
     gate.open.yield()
-    #expect(try await waiter.value == .done)
+    #expect(try await waiter.value == .ignored)
     _ = try await thread.value
     #expect(gate.ended.value == 1)
   }
@@ -183,7 +183,7 @@ import Testing
     for number in 0..<2 {
       both.add(
         try queue.scheduleTask(.once(after: .seconds(1))) { tick in
-          #expect(tick.timer.cancel() == .running)
+          #expect(tick.timer.cancel() == .ignoredRunning)
           await #expect(throws: ChimeError.wouldDeadlock) { try await tick.timer.cancelAndWait() }
           try? await clock.sleep(for: .seconds(1))
           do {
@@ -194,7 +194,7 @@ import Testing
         })
     }
     try await queue.run()
-    #expect(Set(log.all) == ["circle", "done"])
+    #expect(Set(log.all) == ["circle", "ignored"])
     let last = try queue.scheduleTask(.once(after: .seconds(1))) { _ in
       await #expect(throws: ChimeError.wouldDeadlock) { try await queue.shutdown() }
       log.add("ended")
@@ -206,7 +206,7 @@ import Testing
 
   /// A child task of a call is in it. A task of its own is not, and waits for its end.
   @Test func aChildOfACallThatWouldWaitForItIsTold() async throws {
-    @Sendable func isTold(_ timer: TimerReference) async -> Bool {
+    @Sendable func isTold(_ timer: ChimeTimer.Reference) async -> Bool {
       do { return try await timer.cancelAndWait() == .timedOut } catch { return error as? ChimeError == .wouldDeadlock }
     }
     let (log, own) = (log, Log<Task<Bool, Never>>())
@@ -243,6 +243,37 @@ import Testing
     try await keeper.start(on: queue, gate)
     await gate.hasBegun()
     await #expect(throws: ChimeError.wouldDeadlock) { try await keeper.stop(queue, shutsDown) }
+    gate.open.yield()
+    try await queue.shutdown()
+    #expect(await soon { gate.ended.value == 1 })
+  }
+
+  /// Who holds up the executor of the actor that a call is on, which several actors may share, without being on that actor.
+  enum Holder: CaseIterable { case mainActor, ownQueue, otherActorOfItsQueue, handlerOfItsQueue }
+
+  @Test(arguments: Holder.allCases, [false, true])
+  func aThreadThatHoldsTheExecutorOfACallIsTold(_ holder: Holder, _ shutsDown: Bool) async throws {
+    let own = holder == .mainActor ? nil : try SerialTimerQueue()
+    let (queue, owner, gate) = (try TimerQueue(), Owner(own), Gate())
+    let timer = try queue.scheduleTask(.once(after: .zero), actor: owner) { _, _ in await gate.pass() }
+    await gate.hasBegun()
+    let told = Log<Bool>()
+    @Sendable func stop() {
+      #expect(throws: ChimeError.wouldDeadlock) {
+        let limit = Duration.seconds(60)
+        _ = try shutsDown ? queue.blockingShutdown(timeout: limit) : timer.blockingCancelAndWait(timeout: limit)
+      }
+      told.add(true)
+    }
+    switch holder {
+    case .mainActor: await MainActor.run { stop() }
+    case .ownQueue: await owner.run(stop)
+    case .otherActorOfItsQueue: await Owner(own).run(stop)
+    case .handlerOfItsQueue:
+      try own?.perform { stop() }
+      try #require(await soon { told.count == 1 })
+    }
+    #expect(told.count == 1)
     gate.open.yield()
     try await queue.shutdown()
     #expect(await soon { gate.ended.value == 1 })
@@ -296,6 +327,8 @@ import Testing
     var wanted: Int?
     init(_ own: SerialTimerQueue?) { self.own = own }
 
+    func run(_ body: @Sendable () -> Void) { body() }
+
     private func call(in round: Int) {
       assertIsolated()
       if round != wanted { stale += 1 }
@@ -309,9 +342,8 @@ import Testing
       case 1:
         timer = try queue.scheduleTask(.once(after: .zero), actor: self) { owner, _ in owner.call(in: round) }
       default:
-        action = try TriggeredAction(.throttle(.microseconds(20)), on: queue, actor: self) { owner in
-          owner.call(in: round)
-        }
+        action = try TriggeredAction(.throttle(.microseconds(20)), on: queue)
+        action?.setAction(on: self) { owner in owner.call(in: round) }
         action?.trigger()
       }
     }
@@ -363,6 +395,43 @@ import Testing
     }
   }
 
+  /// The tick may come before the call that has brought it returns.
+  @Test(arguments: Kind.allCases) func aRestartLosesNoTickThatComesMeanwhile(_ kind: Kind) async throws {
+    let (queue, calls, reads) = (try kind.make(), Counter(), Counter())
+    let timer = try queue.scheduleTask(.once(after: .seconds(3600))) { _ in calls.add() }
+    let ticks = try queue.tickSequence(.every(.seconds(3600)))
+    let reader = Task { for await _ in ticks { reads.add() } }
+    for round in 1...Self.rounds {
+      try timer.restart(.once(after: .zero))
+      try ticks.timer.restart(.every(.seconds(3600), after: .zero))
+      try #require(await soon { calls.value >= round && reads.value >= round })
+    }
+    ticks.timer.cancel()
+    await reader.value
+    try await queue.shutdown()
+  }
+
+  /// What the list gives is as good as what a tick gives, also before there was one.
+  @Test(arguments: Kind.allCases) func aQueueListsItsTimers(_ kind: Kind) async throws {
+    let (queue, gate) = (try kind.make(), Gate())
+    let idle = try queue.makeTimer { _ in }
+    let calls = try queue.scheduleTask(.once(after: .seconds(3600))) { _ in await gate.pass() }
+    try queue.perform(after: .seconds(3600)) {}
+    let listed = queue.timers
+    #expect(listed.count == 3 && Set(listed).isSuperset(of: [idle.reference, calls.reference]))
+    let call = try #require(listed.first { $0 == calls.reference })
+    #expect(call.state == .running && call.id == calls.id)
+    try call.restart(.once(after: .zero))
+    await gate.hasBegun()
+    #expect(call.cancel() == .ignoredRunning)
+    gate.open.yield()
+    #expect(try await call.cancelAndWait() == .ignored && gate.ended.value == 1)
+    for timer in listed { timer.invalidate() }
+    #expect(queue.timers == [] && idle.state == .cancelled)
+    try await queue.shutdown()
+    #expect(queue.timers == [])
+  }
+
   @Test(arguments: Kind.allCases) func anActorThatStopsItsTimerGetsNoFurtherCall(_ kind: Kind) async throws {
     var (queue, stale) = (try kind.make(), 0)
     var owner = Owner(queue as? SerialTimerQueue)
@@ -396,7 +465,7 @@ import Testing
       if round % 2 == 0 { await Task.yield() }
       if round % 3 == 0 { try await Task.sleep(for: .microseconds(round % 50)) }
       let outcome = timer.cancel()
-      if outcome != .running { #expect(begun.value == ended.value) }
+      if !outcome.isRunning { #expect(begun.value == ended.value) }
       let calls = begun.value
       if outcome == .done, !startsAgain { #expect(calls == 0) }
       _ = try await round % 8 == 0 ? onAThread { try timer.blockingCancelAndWait() } : timer.cancelAndWait()

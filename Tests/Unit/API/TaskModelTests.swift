@@ -249,9 +249,12 @@ private final class Program: @unchecked Sendable {
 
   private func makeAction(_ timing: TriggeredAction.Timing, _ body: @escaping Body) throws -> TriggeredAction {
     switch home {
-    case .actor, .ownQueue: try TriggeredAction(timing, on: queue, actor: owner) { owner in await body(nil, owner) }
+    case .actor, .ownQueue:
+      let action = try TriggeredAction(timing, on: queue)
+      action.setAction(on: owner) { owner in await body(nil, owner) }
+      return action
     case .main, .mainQueue:
-      try TriggeredAction(timing, on: queue, task: { @MainActor in await body(nil, MainActor.shared) })
+      return try TriggeredAction(timing, on: queue, task: { @MainActor in await body(nil, MainActor.shared) })
     }
   }
 
@@ -345,8 +348,8 @@ private final class Program: @unchecked Sendable {
       tell("\(number) cancelAndWait")
       wait(for: subject, on: actor) { "\(try await timer.cancelAndWait())" }
       let outcome = subject.stop(.cancelled)
-      if outcome == .running {
-        subject.waits.append((name() + " done", subject.begun))
+      if outcome.isRunning {
+        subject.waits.append((name() + (outcome == .running ? " done" : " ignored"), subject.begun))
       } else {
         subject.results.append("\(name()) \(outcome)")
       }
@@ -527,7 +530,8 @@ extension Subject {
   private func outcome(_ hasStopped: Bool) -> ChimeTimer.Outcome {
     let hasDropped = waiting != nil || held != nil || fires
     (waiting, held, fires, isSuspended) = (nil, nil, false, false)
-    return runsUntil != nil ? .running : hasStopped || hasDropped ? .done : .ignored
+    if hasStopped || hasDropped { return runsUntil != nil ? .running : .done }
+    return runsUntil != nil ? .ignoredRunning : .ignored
   }
 
   func stop(_ end: TimerState) -> ChimeTimer.Outcome {

@@ -193,7 +193,8 @@ import Testing
       var saving: TriggeredAction?
       init(_ queue: VirtualTimerQueue, _ log: Log<String>) async throws {
         (self.log, clock) = (log, queue.clock)
-        saving = try TriggeredAction(.throttle(.seconds(1), leading: false), on: queue, actor: self) { store in
+        saving = try TriggeredAction(.throttle(.seconds(1), leading: false), on: queue)
+        saving?.setAction(on: self) { store in
           store.log.add("begin")
           try? await store.clock.sleep(for: .milliseconds(2500))
           store.log.add("end")
@@ -250,9 +251,8 @@ import Testing
     actor Store {}
     let log = log
     var store: Store? = Store()
-    let storing = try TriggeredAction(.debounce(.seconds(1)), on: queue, actor: #require(store)) { _ in
-      log.add("stored")
-    }
+    let storing = try TriggeredAction(.debounce(.seconds(1)), on: queue)
+    storing.setAction(on: try #require(store)) { _ in log.add("stored") }
     for _ in 1...2 {
       storing.trigger()
       try await queue.advance(by: .seconds(1))

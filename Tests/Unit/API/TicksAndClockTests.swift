@@ -68,6 +68,7 @@ import Testing
         let reader = Task { await iterator.next() }
         try await queue.advance(by: .milliseconds(100))
         ticks.timer.resume()
+        try await queue.advance(by: .seconds(1))
         let tick = await reader.value
         #expect(tick?.sequence == 3 && tick?.missed == 2 && tick?.isCurrent == true)
       } else {
@@ -76,6 +77,30 @@ import Testing
         #expect(way == 3 ? tick == nil : tick?.missed == 0 && tick?.isCurrent == true)
       }
     }
+  }
+
+  /// What a program has of the timer is its ticks'.
+  @Test func aReaderHoldsItsOwnTicksBack() async throws {
+    let ticks = try queue.ticks(.every(.seconds(1)))
+    @Sendable func next() async -> ChimeTimer.Tick? {
+      var iterator = ticks.makeAsyncIterator()
+      return await iterator.next(isolation: nil)
+    }
+    try await queue.advance(by: .seconds(1))
+    let timer = try #require(await next()).timer
+    try await queue.advance(by: .seconds(2))
+    #expect(timer.suspend() == .done)
+    let reader = Task { await next() }
+    try await queue.advance(by: .milliseconds(500))
+    #expect(timer.resume() == .done)
+    try await queue.advance(by: .seconds(1))
+    let held = await reader.value
+    #expect(held?.sequence == 3 && held?.missed == 1 && held?.isCurrent == true)
+    try await queue.advance(by: .seconds(2))
+    try timer.restart(.every(.seconds(1)))
+    try await queue.advance(by: .seconds(1))
+    let tick = await next()
+    #expect(tick?.missed == 0 && tick?.isCurrent == true)
   }
 
   @Test func cancellingTheTaskEndsItsReadingAndTheLastReferenceTheTimer() async throws {

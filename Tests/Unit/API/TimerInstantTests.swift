@@ -12,9 +12,9 @@ import Testing
   @Test func instantsAreOrderedAddedToAndSubtracted() {
     var later = instant + .nanoseconds(7)
     #expect(later.nanoseconds == 12 && later - instant == .nanoseconds(7) && later > instant)
-    later = later - .nanoseconds(10)
+    later -= .nanoseconds(10)
     #expect(later.nanoseconds == 2 && instant - later == .nanoseconds(3))
-    later = later + .nanoseconds(3)
+    later += .nanoseconds(3)
     #expect(later == instant)
     #expect((instant + .seconds(Int64.max)).nanoseconds == .max)
     #expect((instant - .seconds(Int64.max)).nanoseconds <= 5 - Int64.max + 1)

@@ -59,13 +59,80 @@ import Testing
     let seen = Log<Bool>()
     let timers = Log<ChimeTimer>()
     let timer = try queue.schedule(every: .seconds(1)) { tick in
-      seen.add(timers.all[0] == tick.timer && tick.timer.state == .running)
+      seen.add(timers.all[0].reference == tick.timer && tick.timer.state == .running)
       if tick.sequence == 3 { tick.timer.cancel() }
     }
     timers.add(timer)
     try queue.advanceTimers(by: .seconds(10))
     #expect(seen.all == [true, true, true] && timer.state == .cancelled)
-    #expect(Set(timers.all + [timer]).count == 1 && timer.id == timers.all[0].id)
+    #expect(Set(timers.all + [timer]).count == 1 && timer.id == timers.all[0].reference.id)
+  }
+
+  #if DEBUG
+    /// A timer that nobody has stored says so, once; no other does.
+    @Test func aTimerThatIsDroppedAtOnceSaysSo() async throws {
+      let told = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let queue = try VirtualTimerQueue()
+        // Until the machine has dropped one in time.
+        for _ in 0..<10_000 { _ = try queue.schedule(every: .seconds(1)) { _ in } }
+      }
+      let text = String(decoding: told.standardErrorContent, as: UTF8.self)
+      #expect(text.split(separator: "\n").filter { $0.contains("store it, or use perform(after:)") }.count == 1)
+      let untold = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let queue = try VirtualTimerQueue()
+        var timer = try queue.schedule(every: .seconds(1)) { _ in }
+        for _ in 0..<10_000 {
+          timer = try queue.schedule(every: .seconds(1)) { _ in }  // the one before goes
+          let stopped = try queue.schedule(every: .seconds(1)) { _ in }
+          stopped.cancel()
+          let ticked = try queue.schedule(after: .zero) { _ in }
+          try queue.advanceTimers(by: .zero)
+          withExtendedLifetime((timer, stopped, ticked)) {}
+          _ = try queue.makeTimer { _ in }
+          try queue.perform(after: .zero) {}
+        }
+      }
+      #expect(!String(decoding: untold.standardErrorContent, as: UTF8.self).contains("Chime:"))
+    }
+  #endif
+
+  @Test func aReferenceDoesNotKeepItsTimer() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Counter()
+    var timer: ChimeTimer? = try queue.schedule(every: .seconds(1)) { _ in ticks.add() }
+    let reference = try #require(timer?.reference)
+    #expect(reference.suspend() == .done && timer?.state == .suspended && reference.resume() == .done)
+    reference.isInBackground = true
+    #expect(timer?.isInBackground == true)
+    try queue.advanceTimers(by: .seconds(1))
+    timer = nil
+    try queue.advanceTimers(by: .seconds(5))
+    #expect(ticks.value == 1 && reference.state == .cancelled && !reference.isInBackground)
+    try #expect(reference.cancel() == .ignored && reference.restart(.every(.seconds(1))) == .ignored)
+    let other = try queue.schedule(every: .seconds(1)) { _ in }  // in the same memory
+    #expect(other.reference != reference && other.reference == other.reference)
+  }
+
+  /// Whether there was a tick to take back, and whether a handler runs, are two answers.
+  @Test func anOutcomeSaysBothWhatWasStoppedAndWhatRuns() throws {
+    let queue = try VirtualTimerQueue()
+    let seen = Log<ChimeTimer.Outcome>()
+    let once = try queue.schedule(after: .seconds(1)) { tick in
+      seen.add(tick.timer.cancel())
+      seen.add(tick.timer.suspend())
+      seen.add(tick.timer.fire())
+      seen.add(tick.timer.cancel())
+    }
+    let repeating = try queue.schedule(every: .seconds(2)) { tick in
+      seen.add(tick.timer.suspend())
+      seen.add(tick.timer.cancel())
+      seen.add(tick.timer.invalidate())
+      seen.add(tick.timer.invalidate())
+    }
+    try queue.advanceTimers(by: .seconds(2))
+    #expect(seen.all.prefix(4) == [.ignoredRunning, .ignoredRunning, .done, .running])
+    #expect(seen.all.dropFirst(4) == [.running, .running, .running, .ignored])
+    #expect(once.cancel() == .ignored && repeating.cancel() == .ignored)
   }
 
   @Test func invalidateLetsGoOfTheHandlerAtOnce() throws {

@@ -32,6 +32,30 @@ enum Surface {
     })
   }
 
+  static func outcomes(_ timer: some TimerProtocol) -> String {
+    switch timer.cancel() {
+    case .done, .timedOut: "taken back"
+    case .running: "taken back, and a handler runs"
+    case .ignored: "too late"
+    case .ignoredRunning: "too late, and a handler runs"
+    }
+  }
+
+  static func references(_ timer: ChimeTimer) throws -> [ChimeTimer.Reference: String] {
+    let reference = timer.reference
+    reference.isInBackground = true
+    try reference.restart(after: .seconds(1))
+    Task { try await reference.cancelAndWait() }
+    return [reference: outcomes(timer) + outcomes(reference)]
+  }
+
+  static func instants(_ queue: TimerQueue) throws -> ChimeTimer {
+    var deadline = queue.now + .seconds(1)
+    deadline += .seconds(1)
+    deadline -= .milliseconds(1)
+    return try queue.schedule(at: deadline) { tick in tick.timer.invalidate() }
+  }
+
   static func deadlines(_ queue: TimerQueue) async throws -> Int {
     try await queue.withTimeout(.seconds(1), tolerance: .milliseconds(10)) {
       try await queue.withDeadline(queue.now + .seconds(1)) { 1 }
