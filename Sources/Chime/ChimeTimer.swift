@@ -48,13 +48,10 @@ extension ChimeTimer {
   /// References to one timer are equal, and no other timer's ever is, not even later.
   public struct Reference: TimerProtocol {
     /// What the core knows the timer by.
-    @usableFromInline
     package let handle: UInt64
     /// The clock of its queue.
-    @usableFromInline
     package let timeline: TimerInstant.Timeline
     /// What few timers need; `nil` for the others, which are as small as they can be.
-    @usableFromInline
     package let watched: Watched?
 
     package init(_ handle: UInt64, _ timeline: TimerInstant.Timeline, watched: Watched? = nil) {
@@ -68,7 +65,6 @@ extension ChimeTimer {
   }
 
   /// What is behind a timer that has a target, or whose ticks are taken by tasks. Does not hold the timer.
-  @usableFromInline
   package final class Watched: Sendable {
     /// Whether the target is gone; `nil` for a timer without one.
     let targetHasGone: (@Sendable () -> Bool)?

@@ -44,9 +44,7 @@ extension TimerProtocol {
   @discardableResult
   @inlinable
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
-    let timer = _reference
-    if timer.watched != nil { return try timer.restartWatched(schedule) }
-    return try ChimeTimer.Reference.restart(timer.handle, timer.timeline, schedule)
+    try _reference.restarted(schedule)
   }
 
   /// Makes the timer run from now on, whatever its state: its next tick is due after `delay`, and the rest of its schedule
@@ -98,9 +96,7 @@ extension TimerProtocol {
   @discardableResult
   @inlinable
   public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
-    let timer = _reference
-    if timer.watched != nil { return try timer.postponeWatched(by: delay) }
-    return try ChimeTimer.Reference.postpone(timer.handle, by: delay)
+    try _reference.postponed(by: delay)
   }
 
   /// Moves the next deadline to a point on the queue's clock, if that is later.
@@ -142,10 +138,7 @@ extension TimerProtocol {
   /// - Returns: done, or running; ignored, or ignoredRunning, as while the only call of a one-shot runs: its tick has finished it.
   @discardableResult
   @inlinable
-  public func cancel() -> ChimeTimer.Outcome {
-    let timer = _reference
-    return timer.watched == nil ? ChimeTimer.Reference.cancel(timer.handle) : timer.cancelWatched()
-  }
+  public func cancel() -> ChimeTimer.Outcome { _reference.cancelled() }
 
   /// Ends the timer for good and lets go of its handler, now or, if it is running, when it returns. Once it has returned,
   /// no tick starts, and the timer says that it is cancelled.

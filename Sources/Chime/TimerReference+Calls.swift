@@ -33,84 +33,62 @@ extension ChimeTimer.Reference {
 
   // MARK: Calls that are often made
 
-  // Each has a short way for a timer that nothing is behind.
-
   @usableFromInline
-  package static func restart(
-    _ handle: UInt64, _ timeline: TimerInstant.Timeline, _ schedule: Schedule?
-  ) throws(ChimeError) -> ChimeTimer.Outcome {
+  package func restarted(_ schedule: Schedule?) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
-    return restartsFast(handle, schedule) ? .done : try ChimeTimer.Reference(handle, timeline).restartSlow(schedule)
-  }
-
-  @usableFromInline
-  package func restartWatched(_ schedule: Schedule?) throws(ChimeError) -> ChimeTimer.Outcome {
-    try schedule?.check(for: timeline)
-    return try restartSlow(schedule)
-  }
-
-  /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
-  @inline(__always)
-  private static func restartsFast(_ handle: UInt64, _ schedule: Schedule?) -> Bool {
-    guard let schedule else { return TimerRef.restartFast(handle, nil) }
-    guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
-    return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway))
-  }
-
-  @inline(never)
-  private func restartSlow(_ schedule: Schedule?) throws(ChimeError) -> ChimeTimer.Outcome {
+    if watched == nil, restartsFast(schedule) { return .done }
     if schedule == nil, TimerRef(handle)?.snapshot?.hasSchedule == false {
       throw .argument("the timer has no schedule yet: give restart one")
     }
     return try perform(.restarts) { $0.restart(schedule) }
   }
 
-  @usableFromInline
-  package static func postpone(_ handle: UInt64, by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
-    let distance = try checkedDelay(delay)
-    let status = TimerRef.postpone(handle, delay: distance)
-    return status.rawValue == 0 ? .done : try outcome(status, handle)
+  /// Whether the core restarts the timer at once: one that runs, by a one-shot's schedule without policies or its own.
+  @inline(__always)
+  private func restartsFast(_ schedule: Schedule?) -> Bool {
+    guard let schedule else { return TimerRef.restartFast(handle, nil) }
+    guard schedule.isOneShotOnly, let leeway = CompactDuration(short: schedule.leeway) else { return false }
+    return TimerRef.restartFast(handle, (schedule.first, schedule.firstIsDeadline, leeway))
   }
 
   @usableFromInline
-  package func postponeWatched(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
-    let distance = try ChimeTimer.Reference.checkedDelay(delay)
+  package func postponed(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    let distance = delay.nanoseconds
+    guard distance >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
+    if watched == nil {
+      let status = TimerRef.postpone(handle, delay: distance)
+      return status.rawValue == 0 ? .done : try outcome(status)
+    }
     return try perform { TimerRef.postpone($0.id, delay: distance) }
   }
 
   func postponed(until deadline: Int64) throws(ChimeError) -> ChimeTimer.Outcome {
-    if watched != nil { return try perform { TimerRef.postpone($0.id, until: deadline) } }
-    let status = TimerRef.postpone(handle, until: deadline)
-    return status.rawValue == 0 ? .done : try ChimeTimer.Reference.outcome(status, handle)
-  }
-
-  @inline(__always)
-  private static func checkedDelay(_ delay: Duration) throws(ChimeError) -> Int64 {
-    let distance = delay.nanoseconds
-    guard distance >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
-    return distance
+    if watched == nil {
+      let status = TimerRef.postpone(handle, until: deadline)
+      return status.rawValue == 0 ? .done : try outcome(status)
+    }
+    return try perform { TimerRef.postpone($0.id, until: deadline) }
   }
 
   @usableFromInline
-  package static func cancel(_ handle: UInt64) -> ChimeTimer.Outcome {
-    let status = TimerRef.cancel(handle)
-    return status.rawValue == 0 ? .done : answer(status, handle)
+  package func cancelled() -> ChimeTimer.Outcome {
+    if watched == nil {
+      let status = TimerRef.cancel(handle)
+      return status.rawValue == 0 ? .done : answer(status)
+    }
+    return cancelWatched()
   }
 
-  @usableFromInline
-  package func cancelWatched() -> ChimeTimer.Outcome {
+  @inline(never)
+  private func answer(_ status: Status) -> ChimeTimer.Outcome { answer { _ in status } }
+
+  @inline(never)
+  private func outcome(_ status: Status) throws(ChimeError) -> ChimeTimer.Outcome { try perform { _ in status } }
+
+  @inline(never)
+  private func cancelWatched() -> ChimeTimer.Outcome {
     defer { tellEnd() }
     return answer(.stops) { $0.cancel() }
-  }
-
-  @inline(never)
-  private static func answer(_ status: Status, _ handle: UInt64) -> ChimeTimer.Outcome {
-    (try? outcome(status, handle)) ?? .ignored
-  }
-
-  @inline(never)
-  private static func outcome(_ status: Status, _ handle: UInt64) throws(ChimeError) -> ChimeTimer.Outcome {
-    try ChimeTimer.Reference(handle, .monotonic).perform { _ in status }
   }
 
   // MARK: Waiting

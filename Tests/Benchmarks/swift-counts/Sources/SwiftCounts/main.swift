@@ -56,6 +56,15 @@ func work(_ name: String) throws -> (Int) throws -> Void {
     let timer = try queue.schedule(after: .seconds(3600)) { _ in }
     let schedule = try Schedule.once(after: .seconds(3600))
     return { count in for _ in 0..<count { try timer.restart(schedule) } }
+  case "a wait for a call, of 1000 that run":
+    let timers = try (0..<1000).map { _ in
+      try queue.scheduleTask(.once(after: .zero)) { _ in try? await queue.clock.sleep(for: .seconds(3600)) }
+    }
+    wait { try await queue.advance(by: .seconds(1)) }
+    return { count in
+      for _ in 0..<count { try timers[0].blockingCancelAndWait(timeout: .zero) }
+      withExtendedLifetime(timers) {}
+    }
   default: fatalError("no such work: \(name)")
   }
 }
@@ -109,7 +118,7 @@ func tasks(_ name: String) throws -> (@Sendable (Int) async throws -> Void)? {
 
 let names = [
   "made, cancelled, dropped", "made, cancelled, dropped; repeating", "made, cancelled, dropped; a capture", "a tick",
-  "a move", "a restart",
+  "a move", "a restart", "a wait for a call, of 1000 that run",
   "a job\t", "a job, counted\t", "a test that sleeps twice, alone\t", "a test that sleeps twice, of 320\t",
 ]
 let arguments = CommandLine.arguments.dropFirst()
