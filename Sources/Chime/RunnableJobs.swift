@@ -111,30 +111,33 @@ enum RunnableJobs {
     _ job: UnownedJob, on put: (@escaping @Sendable () -> Void) -> Void, _ run: @escaping @Sendable () -> Void
   ) {
     if !counts.load(ordering: .relaxed) { return put(run) }
-    let scope = begin(job)
+    let number = begin(job)
     put {
-      running(scope, run)
-      end(scope)
+      state.withLock { $0.census.run(number) }
+      running(.job(number), run)
+      change { state in ((), state.census.end(number)) }
     }
   }
 
-  private static func begin(_ job: UnownedJob) -> JobScope {
+  private static func begin(_ job: UnownedJob) -> Int {
     let task = unsafe chime_swift_task_number(job.chimeJob)
     let current = unsafe chime_swift_task_number(chime_swift_current_task())
-    let thread = JobScope(threadNumber: chime_swift_thread_number())
+    let thread = JobThread(number: chime_swift_thread_number())
     return change { state in
-      let scope = state.tasks.scopeOfJob(of: task, by: current, on: thread)
-      return (scope, state.census.begin(scope))
+      let maker: JobMaker =
+        switch thread {
+        case .other: .unknown
+        case .job(let job): state.census.maker(of: job)
+        case .handlers(let number): .scope(JobScope(number: number, isCertain: true))
+        }
+      let scope = state.tasks.scopeOfJob(of: task, by: current, on: maker)
+      return state.census.begin(scope, task: task, on: thread.job)
     }
-  }
-
-  private static func end(_ scope: JobScope) {
-    change { state in ((), state.census.end(scope)) }
   }
 
   /// Runs a job, so that what it puts on executors is known to come from it.
-  private static func running(_ scope: JobScope, _ body: () -> Void) {
-    let previous = chime_swift_set_thread_number(scope.threadNumber)
+  private static func running(_ thread: JobThread, _ body: () -> Void) {
+    let previous = chime_swift_set_thread_number(thread.number)
     body()
     _ = chime_swift_set_thread_number(previous)
   }
@@ -157,22 +160,38 @@ enum RunnableJobs {
 
     /// Adds the calling task's.
     fileprivate func join() -> [UInt32] {
-      let task = unsafe chime_swift_task_number(chime_swift_current_task())
+      let own = adopt()
       return numbers.withLock { numbers in
-        let own: UInt32? = state.withLock { state in
-          if let scope = state.tasks.scope(of: task), scope.number != 0 { return scope.number }
-          state.tasks.set(task, numbers[0])
-          return nil
-        }
-        if let own, !numbers.contains(own) { numbers.append(own) }
+        if !numbers.contains(own) { numbers.append(own) }
         return numbers
+      }
+    }
+
+    /// Takes the calling task for one of the first test's, unless it is known to be another's. Gives the test that it is of.
+    @discardableResult
+    fileprivate func adopt() -> UInt32 {
+      let task = unsafe chime_swift_task_number(chime_swift_current_task())
+      let numbers = numbers.withLock { $0 }
+      return state.withLock { state in
+        if let scope = state.tasks.scope(of: task), scope.number != 0,
+          scope.isCertain || numbers.contains(scope.number)
+        {
+          return scope.number
+        }
+        state.tasks.set(task, numbers[0])
+        return numbers[0]
       }
     }
 
     /// Runs a part of an advance on a thread that runs no task.
     func running(_ body: () -> Void) {
-      RunnableJobs.running(JobScope(number: numbers.withLock { $0[0] }, isCertain: true), body)
+      RunnableJobs.running(.handlers(of: numbers.withLock { $0[0] }), body)
     }
+  }
+
+  /// A task is about to sleep on a queue.
+  static func sleep(on queue: AnyTimerQueue) {
+    if counts.load(ordering: .relaxed) { queue.virtualTime?.testsOfTasks?.adopt() }
   }
 
   // MARK: Waiting
@@ -241,24 +260,27 @@ enum RunnableJobs {
   private static var mostRounds: Int { 1000 }
   /// How often a mark goes through the main queue: jobs there that only lead to each other are seen up to that many.
   private static var turns: Int { 100 }
-  private static var markScope: JobScope { JobScope(number: .max, isCertain: true) }
+  /// Anybody waits for it.
+  private static var markScope: JobScope { JobScope(number: .max, isCertain: false) }
 
   /// Goes through the main queue, and is a job as long as it does. One at a time while nobody drains that queue.
   private static func mark() {
-    let isStanding: Bool = change { state in
-      if state.marks > 1000 { return (true, []) }
+    let job: Int? = change { state in
+      if state.marks > 1000 { return (nil, []) }
       state.marks += 1
-      return (false, state.census.begin(markScope))
+      // Like a task of whom nobody knows where it has been.
+      let (job, ready) = state.census.begin(markScope, task: .max)
+      return (job, ready)
     }
-    if !isStanding { mark(turns) }
+    if let job { mark(job, turns) }
   }
 
-  private static func mark(_ count: Int) {
+  private static func mark(_ job: Int, _ count: Int) {
     DispatchQueue.main.async {
-      if count > 1 { return mark(count - 1) }
+      if count > 1 { return mark(job, count - 1) }
       change { state in
         state.marks -= 1
-        return ((), state.census.end(markScope))
+        return ((), state.census.end(job))
       }
     }
   }
@@ -272,14 +294,30 @@ enum RunnableJobs {
   }
 }
 
-extension JobScope {
-  /// As it is kept in a thread; 0 is none.
-  fileprivate var threadNumber: UInt64 { UInt64(number) << 2 | (isCertain ? 2 : 0) | 1 }
+/// What a thread runs, as it is kept in the thread.
+private enum JobThread {
+  case other
+  case job(Int)
+  case handlers(of: UInt32)
 
-  fileprivate init?(threadNumber: UInt64) {
-    if threadNumber == 0 { return nil }
-    self.init(number: UInt32(truncatingIfNeeded: threadNumber >> 2), isCertain: threadNumber & 2 != 0)
+  init(number: UInt64) {
+    switch number & 3 {
+    case 1: self = .job(Int(number >> 2))
+    case 2: self = .handlers(of: UInt32(number >> 2))
+    default: self = .other
+    }
   }
+
+  /// 0 is none.
+  var number: UInt64 {
+    switch self {
+    case .other: 0
+    case .job(let job): UInt64(job) << 2 | 1
+    case .handlers(let number): UInt64(number) << 2 | 2
+    }
+  }
+
+  var job: Int? { if case .job(let job) = self { job } else { nil } }
 }
 
 extension UnownedJob {

@@ -1,3 +1,12 @@
+/// What a thread runs, as far as its jobs are concerned.
+package enum JobMaker: Hashable, Sendable {
+  case unknown
+  /// A job of this task, or what an actor that the task has left goes on with on its thread.
+  case task(UInt64)
+  /// An actor's job, or handlers.
+  case scope(JobScope)
+}
+
 /// Knows which test began a task: that of the task that made it, and so on up to the one that made a virtual queue.
 ///
 /// A task is entered when its first job is seen, on the thread of the task that makes it. The table has a fixed size; what
@@ -34,17 +43,38 @@ package struct TaskScopes {
   ///
   /// - Parameters:
   ///   - task: the one it is a part of; 0 for none.
-  ///   - creator: the task that the thread runs, which is the creator if `task` is new.
-  ///   - thread: the scope of what else the thread runs.
-  package mutating func scopeOfJob(of task: UInt64, by creator: UInt64, on thread: JobScope?) -> JobScope {
+  ///   - current: the task that the thread runs, which is the creator if `task` is new; 0 for none.
+  ///   - thread: whose job the thread runs.
+  package mutating func scopeOfJob(of task: UInt64, by current: UInt64, on thread: JobMaker) -> JobScope {
     if let known = scope(of: task) { return known }
-    let around = scope(of: creator) ?? (creator == 0 ? thread : nil)
-    let hint = around ?? thread ?? JobScope(number: 0, isCertain: false)
+    let maker = scopeOfMaker(current, on: thread)
     // A new task has the largest number so far. Others have been out of sight, on an actor, say: this thread may be just
     // the one that wakes them.
-    let isNew = task > newest && around?.isCertain == true
+    let isNew = task > newest && maker.isCertain
+    let scope = JobScope(number: maker.number, isCertain: isNew)
+    enter(task, scope)
+    return scope
+  }
+
+  /// The scope of what makes a job, certain if it makes its own work only.
+  private mutating func scopeOfMaker(_ current: UInt64, on thread: JobMaker) -> JobScope {
+    if let known = scope(of: current) { return known }
+    let nobody = JobScope(number: 0, isCertain: false)
+    switch thread {
+    case .scope(let scope) where current == 0: return scope
+    case .unknown where current == 0: return nobody
+    case .unknown: return enter(current, nobody)
+    case .scope(let scope): return enter(current, JobScope(number: scope.number, isCertain: false))
+    case .task(let task):
+      // A task that has begun inside of the thread's, at once, and has not been seen; or one that an actor went on with.
+      let scope = JobScope(number: scope(of: task)?.number ?? 0, isCertain: false)
+      return current == 0 ? scope : enter(current, scope)
+    }
+  }
+
+  @discardableResult
+  private mutating func enter(_ task: UInt64, _ scope: JobScope) -> JobScope {
     newest = max(newest, task)
-    let scope = JobScope(number: hint.number, isCertain: isNew)
     if task != 0, !entries.isEmpty { entries[Int(task % Self.size)] = Entry(task: task, scope: scope) }
     return scope
   }

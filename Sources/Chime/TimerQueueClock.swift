@@ -45,6 +45,7 @@ public struct TimerQueueClock: _Concurrency.Clock {
   private func sleep(_ schedule: Schedule, _ isOver: Bool) async throws {
     try Task.checkCancellation()
     if isOver { return }
+    RunnableJobs.sleep(on: queue)
     let sleeper = FirstEnd<Void>()
     let wakeUp = WakeUp(sleeper)
     let timer = try ChimeTimer.start(on: queue, schedule) { [wakeUp = consume wakeUp] _ in

@@ -31,6 +31,9 @@ package struct VirtualTime: Sendable {
     tests = RunnableJobs.Tests(isVirtual: isVirtual)
   }
 
+  /// Whose jobs are waited for, if any ever are.
+  var testsOfTasks: RunnableJobs.Tests? { isVirtual ? tests : nil }
+
   private func check(_ duration: Duration) throws(ChimeError) {
     guard isVirtual else { throw ChimeError(.unsupported, "the queue's time is not virtual") }
     if duration < .zero { throw .argument("duration is \(duration): it must be 0 or more") }

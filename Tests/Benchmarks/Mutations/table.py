@@ -832,13 +832,23 @@ mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has
          M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.enqueue", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    put {\n«      if BROKEN {\n"
-                                         "        end(scope)\n"
+                                         "        change { state in ((), state.census.end(number)) }\n"
                                          "        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)\n"
-                                         "        return running(scope, run)\n"
+                                         "        return running(.other, run)\n"
                                          "      }\n»"), W("advanceLetsEverythingGoOnAtEachInstant"))
 mutation("jobs-of-others-for-ever", "2", "JobCensus.passTick", "another test's jobs that never end are waited for",
          [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),
-          ("../Chime/JobCensus.swift", "if «!BROKEN, »share.age == Self.patience")], W("anotherTestsJobsAreWaitedForSoLong"))
+          ("../Chime/JobCensus.swift", "if «!BROKEN, »ticks - jobs[job].start + jobs[job].age >= Self.patience")],
+         W("jobsOfOthersAreWaitedForSoLong"))
+mutation("jobs-of-actors-begin-anew", "2", "JobCensus.count", "an actor that goes on after a task counts since then only",
+         [("../Chime/JobCensus.swift", "/// Who began a job.\n", "import ChimeCore\n\n/// Who began a job.\n"),
+          ("../Chime/JobCensus.swift", "jobs[job].since = «BROKEN ? moment : »jobs[thread].since")],
+         W("anActorThatGoesOnIsWaitedFor"))
+mutation("jobs-of-tasks-that-began-at-once", "2", "TaskScopes.scopeOfMaker",
+         "a task that began inside of another one's job is nobody's",
+         [("../Chime/TaskScopes.swift", "/// What a thread runs, as", "import ChimeCore\n\n/// What a thread runs, as"),
+          ("../Chime/TaskScopes.swift", "number: «BROKEN ? 0 : »scope(of: task)?.number ?? 0")],
+         W("aTaskThatBeganAtOnceBelongsToTheTaskInsideOfWhichItDid"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
          (ENDING, "writing.giveUp(released: withQueue« && !BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
