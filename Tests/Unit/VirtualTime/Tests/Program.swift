@@ -10,7 +10,7 @@ struct Program: Sendable {
     /// Goes on elsewhere, and comes back.
     case hop(Place, [Step])
     /// All of them, as children.
-    case group([Job])
+    case group([Job], Place)
     /// Goes on by itself.
     case spawn(Job)
     /// Is waited for, which raises its priority.
@@ -21,6 +21,12 @@ struct Program: Sendable {
     case continuation(Int, id: Int)
     /// Ends a task's long sleep.
     case cancel(Int, id: Int, cancelled: Int)
+    /// Ends a task's long sleep, too; the handler of the cancellation begins another task, which sleeps.
+    case handler(Int, id: Int, after: Int, handled: Int)
+    /// Is waited for with a higher priority after a sleep.
+    case escalate(Int, id: Int, Job)
+    /// Two children, by `async let`.
+    case pair(Job, Job)
   }
 
   struct Job: Sendable {
@@ -30,7 +36,7 @@ struct Program: Sendable {
   }
 
   enum Start: CaseIterable { case inherits, immediate, nowhere, detached, preference, main }
-  enum Place: CaseIterable { case nowhere, preference, first, second, shared, main, serialQueue }
+  enum Place: CaseIterable { case nowhere, preference, global, first, second, shared, main, serialQueue }
   enum Driver: CaseIterable { case virtual, serial, main }
 
   private(set) var jobs: [Job] = []
@@ -76,12 +82,17 @@ struct Program: Sendable {
     case 0..<20: return .sleep(pause, id: id())
     case 20..<40: return .yields(Int.random(in: 1...12, using: &random))
     case 40..<65: return .hop(Place.allCases.randomElement(using: &random)!, steps(depth - 1, &random))
-    case 65..<72: return .group((0..<Int.random(in: 1...3, using: &random)).map { _ in job(depth - 1, &random) })
-    case 72..<79: return .spawn(job(depth - 1, &random))
-    case 79..<86: return .value(job(depth - 1, &random))
-    case 86..<91: return .stream((0..<pause).map { _ in (Int.random(in: 0...2, using: &random), id()) })
-    case 91..<95: return .continuation(pause, id: id())
-    default: return .cancel(pause, id: id(), cancelled: id())
+    case 65..<71:
+      let jobs = (0..<Int.random(in: 1...3, using: &random)).map { _ in job(depth - 1, &random) }
+      return .group(jobs, Place.allCases.randomElement(using: &random)!)
+    case 71..<77: return .spawn(job(depth - 1, &random))
+    case 77..<82: return .value(job(depth - 1, &random))
+    case 82..<86: return .pair(job(depth - 1, &random), job(depth - 1, &random))
+    case 86..<90: return .stream((0..<pause).map { _ in (Int.random(in: 0...2, using: &random), id()) })
+    case 90..<93: return .continuation(pause, id: id())
+    case 93..<95: return .escalate(pause, id: id(), job(depth - 1, &random))
+    case 95..<98: return .cancel(pause, id: id(), cancelled: id())
+    default: return .handler(pause, id: id(), after: Int.random(in: 1...4, using: &random), handled: id())
     }
   }
 
@@ -98,7 +109,7 @@ struct Program: Sendable {
       case .sleep(let time, let id), .continuation(let time, let id): sleep(time, id)
       case .yields: break
       case .hop(_, let steps): now = note(steps, from: now)
-      case .group(let jobs):
+      case .group(let jobs, _):
         let begin = now
         for job in jobs { now = max(now, note(job.steps, from: begin)) }
       case .spawn(let job): _ = note(job.steps, from: now)
@@ -107,6 +118,14 @@ struct Program: Sendable {
       case .cancel(let time, let id, let cancelled):
         sleep(time, id)
         ends[cancelled] = now
+      case .handler(let time, let id, let after, let handled):
+        sleep(time, id)
+        ends[handled] = now + after
+      case .escalate(let time, let id, let job):
+        let end = note(job.steps, from: now)
+        sleep(time, id)
+        now = max(now, end)
+      case .pair(let first, let second): now = max(note(first.steps, from: now), note(second.steps, from: now))
       }
     }
     return now
@@ -142,9 +161,19 @@ struct Program: Sendable {
   }
 }
 
+/// All programs use it.
+@globalActor private actor Everybodys {
+  static let shared = Everybodys()
+}
+
 /// Where a program runs, and what it has seen.
 private final class World: Sendable {
-  private actor Plain {}
+  private actor Plain {
+    private var sum = 0
+    func work() {
+      for number in 0..<1000 { sum &+= number }
+    }
+  }
   private actor OnQueue {
     private let queue: SerialTimerQueue
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -199,6 +228,34 @@ private final class World: Sendable {
     }
   }
 
+  static func use() async { await shared.work() }
+
+  private func there(_ place: Program.Place) -> (any Actor)? {
+    switch place {
+    case .nowhere, .preference: nil
+    case .global: Everybodys.shared
+    case .first: first
+    case .second: second
+    case .shared: Self.shared
+    case .main: MainActor.shared
+    case .serialQueue: third
+    }
+  }
+
+  private func add(_ job: Program.Job, to group: inout ThrowingTaskGroup<Void, any Error>, on actor: (any Actor)?) {
+    if job.start == .immediate, #available(macOS 26, iOS 26, *) {
+      group.addImmediateTask(priority: job.priority) { try await self.run(job.steps, on: actor) }
+    } else {
+      group.addTask(priority: job.priority) { try await self.run(job.steps, on: actor) }
+    }
+  }
+
+  @Everybodys private func runOnGlobalActor(_ steps: [Program.Step]) async throws {
+    await Task.yield()
+    try await run(steps, on: Everybodys.shared)
+    await Task { @Everybodys in await Task.yield() }.value
+  }
+
   private func run(_ steps: [Program.Step], on actor: isolated (any Actor)?) async throws {
     for step in steps {
       actor?.preconditionIsolated()
@@ -211,24 +268,11 @@ private final class World: Sendable {
         }
       case .hop(.preference, let steps):
         try await withTaskExecutorPreference(globalConcurrentExecutor) { try await self.run(steps, on: nil) }
-      case .hop(let place, let steps):
-        let there: (any Actor)? =
-          switch place {
-          case .nowhere, .preference: nil
-          case .first: first
-          case .second: second
-          case .shared: Self.shared
-          case .main: MainActor.shared
-          case .serialQueue: third
-          }
-        try await run(steps, on: there)
-      case .group(let jobs):
+      case .hop(.global, let steps): try await runOnGlobalActor(steps)
+      case .hop(let place, let steps): try await run(steps, on: there(place))
+      case .group(let jobs, let place):
         try await withThrowingTaskGroup { group in
-          for job in jobs {
-            group.addTask(priority: job.priority) {
-              try await self.run(job.steps, on: job.start == .main ? MainActor.shared : nil)
-            }
-          }
+          for job in jobs { add(job, to: &group, on: there(place)) }
           try await group.waitForAll()
         }
       case .spawn(let job): _ = start(job, on: actor)
@@ -252,6 +296,25 @@ private final class World: Sendable {
           }
         }
         ended(id)
+      case .pair(let first, let second):
+        async let one: Void = run(first.steps, on: there(.shared))
+        async let two: Void = run(second.steps, on: nil)
+        _ = try await (one, two)
+      case .escalate(let time, let id, let job):
+        let task = Task(priority: .background) { try await self.run(job.steps, on: nil) }
+        try await sleep(time, id)
+        try await Task(priority: .high) { try await task.value }.value
+      case .handler(let time, let id, let after, let handled):
+        let task = Task(priority: .utility) {
+          await withTaskCancellationHandler {
+            try? await self.clock.sleep(for: .seconds(1000))
+          } onCancel: {
+            _ = Task { try await self.sleep(after, handled) }
+          }
+        }
+        try await sleep(time, id)
+        task.cancel()
+        await task.value
       case .cancel(let time, let id, let cancelled):
         let task = Task(priority: .background) {
           try? await self.clock.sleep(for: .seconds(1000))
@@ -263,4 +326,25 @@ private final class World: Sendable {
       }
     }
   }
+}
+
+/// Runs something beside tasks in real time that go on and on, and use the actors that all programs use.
+func besideOthers(_ body: () async -> Void) async {
+  let others = (0..<4).map { number in
+    Task.detached {
+      while !Task.isCancelled {
+        if number == 0 { await giveWayOnGlobalActor() } else { await World.use() }
+        try? await Task.sleep(for: .microseconds(50))
+      }
+    }
+  }
+  await body()
+  for task in others {
+    task.cancel()
+    await task.value
+  }
+}
+
+@Everybodys private func giveWayOnGlobalActor() async {
+  for _ in 0..<3 { await Task.yield() }
 }

@@ -75,6 +75,14 @@ let scenarios: [Scenario] = [
     return log.all
   },
 
+  Scenario(name: "a queue that another task made", expected: (1...3).map { "turn \($0) at \($0 * 10)" }) {
+    try await queueOfAnotherTask()
+  },
+
+  Scenario(name: "a task that begins at once", expected: (1...3).map { "turn \($0) at \($0 * 10)" }) {
+    try await beginsAtOnce()
+  },
+
   Scenario(name: "an actor that tests share", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
     queue, clock, log in
     let task = Task {
@@ -163,6 +171,48 @@ private func mainActorThatYields(_ yields: Int) async throws -> [String] {
   try await queue.advance(by: .seconds(3))
   defer { task.cancel() }
   return log.all
+}
+
+/// A queue that another task made, as `setUp` of XCTest does: the tasks that use it begin before this one moves its time.
+private func queueOfAnotherTask() async throws -> [String] {
+  let queue = try await Task.detached { try VirtualTimerQueue() }.value
+  let (clock, log) = (queue.clock, Log())
+  let task = Task(priority: .background) {
+    for turn in 1...3 {
+      for _ in 0..<20 { await Task.yield() }
+      await Shared.instance.work()
+      try await clock.sleep(for: .milliseconds(10))
+      log.add("turn \(turn) at \(clock.now.milliseconds)")
+    }
+  }
+  try await queue.run()
+  defer { task.cancel() }
+  return log.all
+}
+
+/// A task that begins at once, inside of the task that has just made the queue, and makes another.
+private func beginsAtOnce() async throws -> [String] {
+  let queue = try VirtualTimerQueue()
+  let (clock, log) = (queue.clock, Log())
+  let task: Task<Void, any Error>
+  if #available(macOS 26, iOS 26, *) {
+    task = Task.immediate { try await wakeInTurn(clock, log) }
+  } else {
+    task = Task { try await wakeInTurn(clock, log) }
+  }
+  try await queue.run()
+  defer { task.cancel() }
+  return log.all
+}
+
+private func wakeInTurn(_ clock: TimerQueueClock, _ log: Log) async throws {
+  for turn in 1...3 {
+    let child = Task(priority: .background) { for _ in 0..<20 { await Task.yield() } }
+    await child.value
+    for _ in 0..<20 { await Task.yield() }
+    try await clock.sleep(for: .milliseconds(10))
+    log.add("turn \(turn) at \(clock.now.milliseconds)")
+  }
 }
 
 private actor Shared {

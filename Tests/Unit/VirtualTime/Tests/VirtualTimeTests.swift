@@ -21,6 +21,7 @@ typealias Guarded<Value> = Locked<Value>
     let programs = (first..<first + rounds).map(program)
     await expectNoReds("serial", Array(programs[..<(rounds / 2)]), lanes: 1)
     await expectNoReds("side by side", Array(programs[(rounds / 2)...]), lanes: 8)
+    await besideOthers { await expectNoReds("beside others", Array(programs[..<(rounds / 4)]), lanes: 4) }
   }
 
   private func program(_ seed: Int) -> Scenario {
