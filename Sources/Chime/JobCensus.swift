@@ -172,7 +172,7 @@ package struct JobCensus<Waiting> {
   package mutating func end(_ job: Index) -> [(Waiting, QuietEnd)] {
     moment += 1
     let number = jobs[job].scope.number
-    if jobs[job].isLinked { unlink(job) }
+    if jobs[job].isLinked { takeOut(job) }
     free.append(job)
     guard var share = shares[number], share.live > 0 else { preconditionFailure("no such job") }
     share.live -= 1
@@ -202,7 +202,7 @@ package struct JobCensus<Waiting> {
     if next < 0 { last = job } else { jobs[next].previous = job }
   }
 
-  private mutating func unlink(_ job: Index) {
+  private mutating func takeOut(_ job: Index) {
     let (previous, next) = (jobs[job].previous, jobs[job].next)
     if previous < 0 { first = next } else { jobs[previous].next = next }
     if next < 0 { last = previous } else { jobs[next].previous = previous }
@@ -232,7 +232,7 @@ package struct JobCensus<Waiting> {
     while next >= 0 {
       let job = next
       next = jobs[job].next
-      if ticks - jobs[job].start + jobs[job].age >= Self.patience { unlink(job) }
+      if ticks - jobs[job].start + jobs[job].age >= Self.patience { takeOut(job) }
     }
     for index in waiters.indices { waiters[index].age += 1 }
     return takeReady()

@@ -6,6 +6,7 @@
 #include <mach/thread_policy.h>
 #include <time.h>
 
+#include "../common/sleeper.h"
 #include "clocks.h"
 
 void chime_condition_init(chime_condition *condition) { pthread_cond_init(&condition->condition, 0); }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "windows/callback_guard.h"
+#include "../common/sleeper.h"
 #include "clocks.h"
 #include "handles.h"
 #include "platform.h"
