@@ -16,9 +16,9 @@
  * is inside such a change: a few hundred instructions, unless the system takes the processor from that thread just then.
  * Queries and changes of other timers do not wait for it, nor do ticks of other timers; that timer's own tick may be up to a
  * millisecond late. (On a concurrent queue, only the thread about to call its handler waits.) What a call does behind its
- * change to wake the queue holds up nobody on serial, concurrent and host-driven queues, nor on Linux on precise ones;
- * elsewhere the ticks of the same queue, or of the same run loop, can wait for it, a few hundred instructions. See Limits.md
- * for threads of low priority.
+ * change to wake the queue holds up nobody, except on virtual and dispatch queues, and on precise ones where the system is not
+ * Linux: there the ticks of the same queue can wait for it, a few hundred instructions. Those of a run loop can wait as long for
+ * who makes a queue there or calls a function of chime_run_loop.h on it. See Limits.md for threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -40,7 +40,7 @@ extension Loop {
       guard let index = state.makeIndex(of: mode) else { return Memory.refusal }
       state.modes[index].isCommon = true
       // The loop may be waiting in that mode, for others' deadlines.
-      state.wakeThread()
+      wakeThread()
       return .ok
     }
   }

@@ -102,10 +102,8 @@ extension Loop {
         if isOwn { _ = ThreadEnd.isPending }
         state.withLock { $0.fileTime = .min }
       }
-      let isOver = state.withLock { state in
-        state.isWaiting = false
-        return end != .max && Clock.monotonic.now >= end
-      }
+      isWaiting.store(false, ordering: .sequentiallyConsistent)
+      let isOver = end != .max && Clock.monotonic.now >= end
       if threadEnds { return .stopped }
       if run.untilTick, ticked { return state.withLock({ takeStop($0) }) ? .stopped : .ok }
       if isOver { kind = hasWaited ? .lastRound : .remainders }
@@ -157,11 +155,13 @@ extension Loop {
     for driver in state.drivers where state.isIn(mode, driver) { time = min(time, driver.nextPass) }
     if time != state.fileTime {
       state.fileTime = time
-      TimerFile.set(state.file, time)
+      TimerFile.set(file, time)
     }
-    TimerFile.checkThatIsSet(state.file, time)
-    state.isWaiting = true
-    return .wait(state.file)
+    TimerFile.checkThatIsSet(file, time)
+    isWaiting.store(true, ordering: .sequentiallyConsistent)
+    // Woken before the thread said that it waits: there may be no signal.
+    if state.drivers.contains(where: { $0.isWoken && state.isIn(mode, $0) }) { TimerFile.wake(file) }
+    return .wait(file)
   }
 
   // MARK: Stopping
@@ -174,7 +174,7 @@ extension Loop {
       if run.map({ state.runs[$0].isStopped }) ?? state.nextIsStopped { return .ignored }
       if let run { state.runs[run].isStopped = true } else { state.nextIsStopped = true }
       noteStop(state)
-      state.wakeThread()
+      wakeThread()
       return .ok
     }
   }
@@ -222,20 +222,8 @@ extension Loop {
     state.withLock { state in
       state.isEnding = true
       noteStop(state)
-      state.wakeThread()
+      wakeThread()
     }
     return .ok
-  }
-}
-
-extension Loop.State {
-  /// Ends the wait of the loop's thread, if it waits.
-  mutating func wakeThread() {
-    guard isWaiting, file >= 0 else { return }
-    isWaiting = false
-    fileTime = .min
-    let saved = Errno.current
-    TimerFile.set(file, 0)
-    Errno.current = saved
   }
 }

@@ -46,19 +46,21 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
     var nextIsStopped = false
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
-    /// The timer that the thread waits for; -1 after the loop's end.
-    var file: Int32
-    /// The time that the timer is set for, on the monotonic clock.
+    /// The time that the timer is set for, on the monotonic clock, unless the thread has been woken since.
     var fileTime = Int64.max
-    /// The thread waits for the timer, or is about to: to wake it, set the timer.
-    var isWaiting = false
   }
 
   /// The index that stands for the common modes.
   static var commonModes: Int { 0 }
 
   /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
-  let state: Locked<State>
+  let state = Locked(State())
+  /// The timer that the thread waits for. Closed by whoever is the last to use it (P5e).
+  let file: Int32
+  private let fileUse = FileUse()
+  /// The thread waits for the timer, or is about to: to wake it, set the timer. Pairs with what it is woken for: whoever wakes
+  /// stores that, then loads this; the thread stores this, then looks for that once more (P5d).
+  let isWaiting = Atomic<Bool>(false)
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
   /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b).
@@ -72,7 +74,7 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   private static let mainLoop = Locked<Loop?>(nil)
 
   private init(_ file: Int32, isOwn: Bool) {
-    state = Locked(State(file: file))
+    self.file = file
     self.isOwn = isOwn
   }
 
@@ -150,12 +152,13 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   }
 
   private func closeFile() {
-    let file = state.withLock { state in
-      let file = state.file
-      state.file = -1
-      return file
-    }
-    withoutCancellation { TimerFile.close(file) }
+    if fileUse.end() { withoutCancellation { TimerFile.close(file) } }
+  }
+
+  /// Ends the wait of the loop's thread, if it waits. Any thread; takes no lock.
+  func wakeThread() {
+    if fileUse.begin(), isWaiting.load(ordering: .sequentiallyConsistent) { TimerFile.wake(file) }
+    if fileUse.leave() { withoutCancellation { TimerFile.close(file) } }
   }
 
   // MARK: Fork
@@ -168,6 +171,37 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   static func reinitialize() {
     table.reinitialize()
     mainLoop.reinitialize(nil)
+  }
+}
+
+/// Who uses the timer of a loop that may end meanwhile: the loop's end closes it, or the last of those that wake the loop's
+/// thread just then (P5e).
+private struct FileUse: ~Copyable {
+  private static var over: UInt32 { 1 }
+  private static var closed: UInt32 { 2 }
+  private static var one: UInt32 { 4 }
+  private let word = Atomic<UInt32>(0)
+
+  /// Begins a use, which `leave` ends. False after the loop's end.
+  func begin() -> Bool {
+    word.add(FileUse.one, ordering: .sequentiallyConsistent).oldValue & FileUse.over == 0
+  }
+
+  /// True if the caller is to close the timer.
+  func leave() -> Bool {
+    let left = word.subtract(FileUse.one, ordering: .sequentiallyConsistent).newValue
+    return left == FileUse.over && close()
+  }
+
+  /// The loop has ended. True if the caller is to close the timer.
+  func end() -> Bool {
+    word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent).oldValue == 0 && close()
+  }
+
+  private func close() -> Bool {
+    word.compareExchange(
+      expected: FileUse.over, desired: FileUse.over | FileUse.closed, ordering: .sequentiallyConsistent
+    ).exchanged
   }
 }
 

@@ -14,8 +14,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   private var core: QueueCore?
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
-  /// A pass was requested and has not begun.
-  private var isWoken = false
+  /// A pass was requested and has not begun (P5d).
+  private let woken = Atomic<Bool>(false)
   /// The last pass has left some of what it collected.
   private(set) var hasRemainder = false
   /// The round of the loop in which the queue had its last turn.
@@ -32,6 +32,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   // MARK: With the loop's lock held
 
+  var isWoken: Bool { woken.load(ordering: .sequentiallyConsistent) }
+
   /// When the loop has to look at the queue, on the monotonic clock.
   var nextPass: Int64 { isInside ? .max : isWoken ? .min : armed }
 
@@ -40,7 +42,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     let time = nextPass
     // A pass runs what is due in the tick that contains now, and the driver is armed for a tick's end.
     guard time <= now &+ WheelTicks.rest(shift: WheelTicks.tickShift), time != .max, let core else { return nil }
-    isWoken = false
+    woken.store(false, ordering: .sequentiallyConsistent)
     armed = .max
     isInside = true
     return core
@@ -61,10 +63,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   }
 
   func wake(_ core: QueueCore) {
-    loop.state.withLock { state in
-      isWoken = true
-      state.wakeThread()
-    }
+    woken.store(true, ordering: .sequentiallyConsistent)
+    loop.wakeThread()
   }
 
   func close() {

@@ -209,7 +209,7 @@ extension Scenario {
   /// A thread that wakes a queue stands still before any of its steps. Others that want the queue, or another one, do not wait
   /// for it (P1c, P1e, P23d).
   static let standingStill: [Scenario] =
-    [Queue.Kind.serial, .concurrent, .precise].flatMap { kind in
+    [Queue.Kind.serial, .concurrent, .precise, .loop].flatMap { kind in
       [
         Scenario("a wake that stands still beside others, \(kind.rawValue)") { world in
           world.scheduler.jumpsLeft = 0
