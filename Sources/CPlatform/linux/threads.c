@@ -39,6 +39,7 @@ void chime_sleeper_wake(chime_sleeper *sleeper) {
 }
 
 bool chime_sleeper_sleep(chime_sleeper *sleeper, int64_t time) {
+  int saved = errno;
   struct timespec until;
   if (time < 0) time = 0;
   until.tv_sec = time / 1000000000;
@@ -49,6 +50,7 @@ bool chime_sleeper_sleep(chime_sleeper *sleeper, int64_t time) {
             FUTEX_BITSET_MATCH_ANY);
   }
   __atomic_fetch_sub(&sleeper->sleepers, 1, __ATOMIC_RELAXED);
+  errno = saved;
   return __atomic_exchange_n(&sleeper->is_woken, 0, __ATOMIC_SEQ_CST);
 }
 

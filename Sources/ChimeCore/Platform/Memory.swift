@@ -56,6 +56,9 @@ package enum Memory {
   /// are not counted.
   static func mapTable(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_map_emptied(bytes) }
 
+  /// The same, which a forked child has as they are.
+  static func mapSparse(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_memory_map_uncounted(bytes) }
+
   static func unmap(_ base: UnsafeMutableRawPointer, _ bytes: Int) { unsafe chime_memory_unmap(base, bytes) }
 
   /// Lets the system have the pages inside, whose contents go.

@@ -81,7 +81,7 @@ struct ReadyItems {
 
   /// `nil` if memory is refused.
   static func makeTable() -> UnsafeMutableRawPointer? {
-    unsafe Memory.mapTable(most * MemoryLayout<Unmanaged<PoolItem>>.stride)
+    unsafe Memory.mapSparse(most * MemoryLayout<Unmanaged<PoolItem>>.stride)
   }
 
   private subscript(_ i: Int) -> PoolItem {

@@ -149,7 +149,7 @@ enum PoolRequests: ProcessState {
   static func prepare() -> UnsafeMutableRawPointer? {
     if unsafe items == nil {
       // SAFETY: null pointers are zeroes.
-      unsafe items = Memory.mapTable(marks * MemoryLayout<Atomic<UnsafeMutableRawPointer?>>.stride)?
+      unsafe items = Memory.mapSparse(marks * MemoryLayout<Atomic<UnsafeMutableRawPointer?>>.stride)?
         .assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
     }
     if unsafe items != nil, unsafe heapTable == nil { unsafe heapTable = ItemHeap.makeTable() }
