@@ -2,6 +2,7 @@
 #include "scheduling.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "thread_state.h"
+#include "threads.h"
 
 /* How the process's first thread was scheduled when the library was loaded: what threads of Chime's own begin with. */
 static struct {
@@ -50,6 +52,17 @@ int64_t chime_timer_slack(void) {
   }
   return (int64_t)thread_of_chime.slack_and_one - 1;
 }
+
+bool chime_set_usual_class(pthread_attr_t *attributes) {
+  struct sched_param parameters = {0};
+  if (policy_of(0) != SCHED_IDLE || usual.policy == SCHED_IDLE) return false;
+  pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+  pthread_attr_setschedpolicy(attributes, usual.policy);
+  pthread_attr_setschedparam(attributes, &parameters);
+  return true;
+}
+
+void chime_inherit_class(pthread_attr_t *attributes) { pthread_attr_setinheritsched(attributes, PTHREAD_INHERIT_SCHED); }
 
 /* What the system refuses stays as the thread has it from its maker: a better nice value, or another class for one that is
    idle, without the right to raise a priority. */

@@ -1,6 +1,7 @@
 #if !defined(_WIN32)
 #include "threads.h"
 
+#include <errno.h>
 #include <signal.h>
 
 #include "callback_guard.h"
@@ -14,17 +15,23 @@ int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *
   pthread_t made;
   pthread_attr_t attributes;
   sigset_t blocked, before;
+  bool is_usual = false;
   int error;
   pthread_attr_init(&attributes);
   if (is_detached) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+    is_usual = chime_set_usual_class(&attributes);
   }
   /* A new thread inherits its maker's mask. */
   sigfillset(&blocked);
   for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&blocked, faults[i]);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
   error = pthread_create(&made, &attributes, body, argument);
+  if (error == EPERM && is_usual) {
+    chime_inherit_class(&attributes);
+    error = pthread_create(&made, &attributes, body, argument);
+  }
   pthread_sigmask(SIG_SETMASK, &before, 0);
   pthread_attr_destroy(&attributes);
   if (error == 0) *thread = (uintptr_t)made;

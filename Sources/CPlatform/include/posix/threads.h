@@ -34,6 +34,11 @@ static inline void chime_restore_cancellation(int state) { pthread_setcancelstat
 
 static inline bool chime_is_last_thread(void) { return false; }
 
+/* For a thread of Chime's own whose maker gets a processor only when nobody else wants it: its class is the usual one from the
+   beginning. False if it is its maker's. The other takes that back. */
+bool chime_set_usual_class(pthread_attr_t *attributes);
+void chime_inherit_class(pthread_attr_t *attributes);
+
 typedef struct chime_lock {
   pthread_mutex_t mutex;
 } chime_lock;
