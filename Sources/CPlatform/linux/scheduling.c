@@ -62,7 +62,9 @@ bool chime_set_usual_class(pthread_attr_t *attributes) {
   return true;
 }
 
-void chime_inherit_class(pthread_attr_t *attributes) { pthread_attr_setinheritsched(attributes, PTHREAD_INHERIT_SCHED); }
+void chime_inherit_class(pthread_attr_t *attributes) {
+  pthread_attr_setinheritsched(attributes, PTHREAD_INHERIT_SCHED);
+}
 
 /* What the system refuses stays as the thread has it from its maker: a better nice value, or another class for one that is
    idle, without the right to raise a priority. */

@@ -190,15 +190,15 @@ private struct FileUse: ~Copyable {
   /// True if the caller is to close the timer.
   func leave() -> Bool {
     let left = word.subtract(FileUse.one, ordering: .sequentiallyConsistent).newValue
-    return left == FileUse.over && close()
+    return left == FileUse.over && mayClose()
   }
 
   /// The loop has ended. True if the caller is to close the timer.
   func end() -> Bool {
-    word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent).oldValue == 0 && close()
+    word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent).oldValue == 0 && mayClose()
   }
 
-  private func close() -> Bool {
+  private func mayClose() -> Bool {
     word.compareExchange(
       expected: FileUse.over, desired: FileUse.over | FileUse.closed, ordering: .sequentiallyConsistent
     ).exchanged
