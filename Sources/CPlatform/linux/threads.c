@@ -2,7 +2,6 @@
 #include "threads.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -25,6 +24,9 @@ void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, in
   pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);
 }
 
+/* The kernel's, as linux/futex.h has them, which is not everywhere. */
+enum { WAKE = 1 | 128, WAIT_BITSET = 9 | 128, ANY = -1 };
+
 void chime_sleeper_init(chime_sleeper *sleeper) { sleeper->is_woken = sleeper->sleepers = 0; }
 void chime_sleeper_destroy(chime_sleeper *sleeper) { (void)sleeper; }
 
@@ -33,7 +35,7 @@ void chime_sleeper_wake(chime_sleeper *sleeper) {
   int saved = errno;
   __atomic_store_n(&sleeper->is_woken, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&sleeper->sleepers, __ATOMIC_SEQ_CST)) {
-    syscall(SYS_futex, &sleeper->is_woken, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+    syscall(SYS_futex, &sleeper->is_woken, WAKE, 1, 0, 0, 0);
   }
   errno = saved;
 }
@@ -46,8 +48,7 @@ bool chime_sleeper_sleep(chime_sleeper *sleeper, int64_t time) {
   until.tv_nsec = time % 1000000000;
   __atomic_fetch_add(&sleeper->sleepers, 1, __ATOMIC_SEQ_CST);
   if (!__atomic_load_n(&sleeper->is_woken, __ATOMIC_SEQ_CST)) {
-    syscall(SYS_futex, &sleeper->is_woken, FUTEX_WAIT_BITSET_PRIVATE, 0, time == INT64_MAX ? 0 : &until, 0,
-            FUTEX_BITSET_MATCH_ANY);
+    syscall(SYS_futex, &sleeper->is_woken, WAIT_BITSET, 0, time == INT64_MAX ? 0 : &until, 0, ANY);
   }
   __atomic_fetch_sub(&sleeper->sleepers, 1, __ATOMIC_RELAXED);
   errno = saved;
