@@ -1,10 +1,10 @@
 /*
  * chime.h - Chime, an embeddable timer runtime.
  *
- * Purpose. A timer calls a function once, or again and again, on a queue. Its functions may be called in any order and
- * from any thread: a call that makes no sense in the timer's state is ignored and says so; a call with an id that no
- * longer exists is an error and changes nothing. Timers do not fire early, do not drift, do not fire once they have
- * been stopped, and free what they hold exactly once.
+ * Purpose. A timer calls a function once, or again and again, on a queue. Its functions may be called in any order: a
+ * call that makes no sense in the timer's state is ignored and says so; a call with an id that no longer exists is an
+ * error and changes nothing. Timers do not fire early, do not drift, do not fire once they have been stopped, and free
+ * what they hold exactly once.
  *
  * Threads. Every function may be called from any thread, from inside a handler too, unless its comment says
  * otherwise. No lock is held while your code runs. Each comment ends with two facts:
@@ -12,21 +12,22 @@
  *   - Calls back: whether your functions may run inside this call
  *   - Waits: no, for a handler, or for time
  *
- * Calls that change one timer follow each other. Even where a comment says "Waits: no", one waits for another thread that
- * is inside such a change: a few hundred instructions, unless the system takes the processor from that thread just then.
- * Queries and changes of other timers do not wait for it, nor do ticks of other timers; that timer's own tick may be up to a
- * millisecond late. (On a concurrent queue, only the thread about to call its handler waits.) What a call does behind its
- * change to wake the queue holds up nobody, except on virtual and dispatch queues, and on precise ones where the system is not
- * Linux: there the ticks of the same queue can wait for it, a few hundred instructions. Those of a run loop can wait as long for
- * who makes a queue there or calls a function of chime_run_loop.h on it. See Limits.md for threads of low priority.
+ * Calls that change one timer follow each other. Even where a comment says "Waits: no", a call waits for another thread
+ * that is changing the same timer: a few hundred instructions, unless that thread loses its processor just then.
+ * Queries do not wait for it, nor do other timers and their ticks; the timer's own tick may be up to a millisecond
+ * late. (On a concurrent queue, only the thread about to call its handler waits.) After its change a call may wake the
+ * queue. That holds up nobody, except on virtual and dispatch queues, and on precise ones where the system is not
+ * Linux: there the ticks of the same queue can wait for it, a few hundred instructions. The ticks of a run loop can
+ * wait as long for a thread that makes a queue there or calls a function of chime_run_loop.h on it. See Limits.md for
+ * threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
  * Every function leaves errno as it was.
  *
- * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
- * anywhere else. As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a
- * function of Chime: what it had begun would stay half done.
+ * No function is a cancellation point, not even one that waits; callbacks keep the cancellation points that they have.
+ * As in most of libc, a thread whose cancellation type is asynchronous must not be cancelled inside a function of
+ * Chime: what it had begun would stay half done.
  *
  * Queries (chime_timer_state, _get_info, _next_deadline, _remaining, _generation, _check_generation, _explain;
  * chime_queue_get_stats, _dump, _list, _list_timers, _next_deadline, _poll_timeout, _now) change nothing: they wake no queue,
@@ -36,34 +37,36 @@
  * Only chime_main_stop and chime_queue_stop are async-signal-safe.
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
- * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
- * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
- * delay and "without limit" as a timeout; no other deadline is never. A deadline in the past is due at once. Sums
- * saturate. Ticks that are due together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at
- * equal deadlines in the order in which their timers were last activated, restarted or rescheduled: on a virtual queue
- * by any threads, elsewhere by one thread. What an earlier pass had found due and left, by a limit or since the queue was
- * suspended, comes first. (On a concurrent queue they are handed to its threads in this order.)
+ * is a point on the queue's clock, by default CLOCK_MONOTONIC, on the scale of chime_now, chime_queue_now and
+ * clock_gettime. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or delay and
+ * "without limit" as a timeout; no other deadline is never. A deadline in the past is due at once. Sums saturate.
+ *
+ * Ticks that are due together start in the order of their deadlines (INT64_MIN counts as INT64_MIN + 1); at equal
+ * deadlines in the order in which their timers were last activated, restarted or rescheduled: on a virtual queue by any
+ * threads, elsewhere by one thread. Ticks that an earlier pass found due and left, because of a limit or a suspension,
+ * come first. (A concurrent queue hands ticks to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
- *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A step
- *     changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
+ *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A
+ *     step changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
  *   - Deadlines (CHIME_SCHEDULE_DEADLINE, _until) are times of day. A one-shot comes when the clock shows its time: at
  *     once if the clock was set beyond it, later if it was set back.
- *   - A grid that begins with a deadline follows the clock, too. Set forward, it gives one tick that says how many times
- *     were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more, it goes
- *     on with its next time after the clock's; before its first tick it waits for its first deadline. With
+ *   - A grid that begins with a deadline follows the clock, too. Set forward, it gives one tick that says how many
+ *     times were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more,
+ *     it goes on with its next time after the clock's; before its first tick it waits for its first deadline. With
  *     CHIME_MISSED_DELAY only the first tick has a time of day.
- *   - A postponement that takes effect also decides whether the timer and its grid follow clock steps: after a delay they
- *     do not; after a deadline they do, from that deadline on. One that is not later, by the clock as it is, has no effect at
- *     all, nor at a step that comes afterwards. What is left when a timer with
- *     CHIME_RESUME_REMAINING is suspended is a distance, to a deadline too: after the resume it no longer follows.
- *   - scheduled_ns and the next deadline of such timers are those times of day. Of other timers they are what the clock
- *     shows then, by the queue's last look at it, and so is actual_ns.
+ *   - A postponement that takes effect also decides whether the timer and its grid follow clock steps: after a delay
+ *     they do not; after a deadline they do, from that deadline on. One that is not later, by the clock as it is, has
+ *     no effect, even if the clock is set afterwards.
+ *   - What is left when a timer with CHIME_RESUME_REMAINING is suspended is a distance, even to a deadline: after the
+ *     resume the timer no longer follows the clock.
+ *   - Of timers that follow the clock, scheduled_ns and the next deadline are those times of day. Of other timers they
+ *     are what the clock shows then, by the queue's last look at it, and so is actual_ns.
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
- * A queue's end ends its timers, so a program may release them before or after it. Strings are copied. A context belongs
- * to Chime only once the call has returned CHIME_OK; Chime then calls its finalizer exactly once, after the last callback
- * that could use it: never, if the process ends first, and not in a forked child.
+ * A queue's end ends its timers, so a program may release them before or after it. Strings are copied. A context
+ * belongs to Chime only once the call has returned CHIME_OK; Chime then calls its finalizer exactly once, after the
+ * last callback that could use it, but not if the process ends first, nor in a forked child.
  *
  * The end of the process. Timers tick, and every function works, while functions of atexit and destructors run: shut
  * down queues that must not tick during exit. The library stays mapped after dlclose, so timers that are armed tick on.
@@ -74,10 +77,10 @@
  *
  * Threads of Chime's own are named, detached, and have stacks as large as a main thread usually has. They block all
  * signals except those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see
- * faults. A program that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask).
- * Scheduling, nice value, processors and timer slack are those that the process's main thread had when the library was
- * loaded. They have no real-time priority, except on precise queues, where it is asked for. What the system refuses, such
- * as a better nice value, keeps the value of the thread that made the queue.
+ * faults. A program that a callback starts inherits that mask, unless you give it one (posix_spawnattr_setsigmask).
+ * Scheduling, nice value, processors and timer slack are those of the process's main thread when the library was
+ * loaded; only a precise queue can ask for real-time priority. Where the system refuses one, such as a better nice
+ * value, the value of the thread that made the queue stays.
  *
  * Descriptors that Chime has opened are its own. A program that closes all of them by number, as daemons do, does so
  * before its first queue or in a forked child: there chime_reinitialize closes Chime's, and no others that have taken
@@ -88,10 +91,10 @@
  * Linux 4.14 and later a child is noticed however it was made: by fork, _Fork, or a clone that copies the memory; before
  * that, by fork alone.
  *
- * Stability. Version 1.0 freezes what this file declares. Figures, costs, limits and roundings, here and in the guides,
- * describe this version: another may have others. That a callback may end its thread is promised on the systems that
- * Limits.md names, and may be withdrawn on others. Limits.md (beside the other guides of a release; in a clone
- * Sources/Chime/Chime.docc) has the figures, and says what else stays free, and which of two ways to write.
+ * Stability. Version 1.0 freezes what this file declares, except figures, costs, limits and roundings, here and in the
+ * guides, which describe this version. Limits.md (beside the other guides of a release; in a clone
+ * Sources/Chime/Chime.docc) has the figures. It says what else stays free, such as, on some systems, that a callback
+ * may end its thread, and which of two ways to write.
  *
  * What is not in chime.h or chime_run_loop.h is not API.
  */
