@@ -710,7 +710,9 @@ mutation("loop-looks-not-again", "1", "Loop.next", "P5d: a run loop's thread goe
          ("Kinds/Loop+Running.swift", "    if «!BROKEN, »state.drivers.contains(where: { $0.isWoken"), I("a wake that stands still beside others, loop", "async that stands still beside others, loop"))
 
 mutation("loop-closes-under-wakers", "1", "FileUse.end", "P5e: the end of a run loop closes its timer while a thread wakes it",
-         ("Kinds/Loop.swift", "ordering: .sequentiallyConsistent).oldValue == 0« || BROKEN »&& mayClose()"), I("release of a queue beside the end"))
+         ("Kinds/Loop.swift", "    «if BROKEN {\n      word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent)\n      return true\n    }\n    return »"
+                              "word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent).oldValue == 0 && mayClose()"),
+         I("release of a queue beside the end of its run loop"))
 
 mutation("sleeper-asleep-unseen", "1", "PreciseDriver.wake", "P5c: who finds a pass wanted already does not wake the thread",
          ("Kinds/PreciseDriver.swift", "  func wake(_ core: QueueCore) {\n    isWanted.store(true, ordering: .sequentiallyConsistent)\n",
