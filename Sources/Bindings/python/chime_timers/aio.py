@@ -132,6 +132,8 @@ class Timeout:
             raise RuntimeError("Timeout should be used inside a task")
         cancelling = getattr(self._task, "cancelling", None)  # of Python 3.11
         self._cancelling = cancelling() if cancelling else 0
+        if getattr(self._task, "_must_cancel", False):
+            self._cancelling -= 1  # a cancellation that the body's first await gets is not the timeout's, however short that is
         queue, delay = self._timers.queue, 0 if self._delay is None else nanoseconds(self._delay, "delay")
         if delay < 0:
             self._timer = queue.start(Schedule(deadline_ns=queue.now_ns + delay), self._expire)
@@ -155,7 +157,7 @@ class Timeout:
         timer.release()
         if self._expired:
             uncancel = getattr(task, "uncancel", None)
-            if (uncancel is None or uncancel() <= self._cancelling) and isinstance(error, asyncio.CancelledError):
+            if (uncancel() if uncancel else 0) <= self._cancelling and isinstance(error, asyncio.CancelledError):
                 raise asyncio.TimeoutError from error  # TimeoutError itself since Python 3.11
 
 

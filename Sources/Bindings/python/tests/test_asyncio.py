@@ -286,6 +286,23 @@ class Timeouts(WatchedTest):
 
         self.assertFalse(asyncio.run(postponed()))
 
+    def test_a_cancellation_that_is_under_way_is_not_swallowed(self):
+        """As asyncio.timeout(0) does (python/cpython, issue 134471)."""
+        async def body(timers, delay):
+            asyncio.current_task().cancel()
+            async with timers.timeout(delay):
+                await asyncio.sleep(30)
+
+        async def main():
+            async with Timers() as timers:
+                for delay in 0, -1, 30:
+                    task = asyncio.create_task(body(timers, delay))
+                    with self.assertRaises(asyncio.CancelledError):
+                        await task
+                    self.assertTrue(task.cancelled())
+
+        run(main())
+
     def test_signs_of_life_postpone_it_and_make_nothing(self):
         async def main():
             async with Timers() as timers:
