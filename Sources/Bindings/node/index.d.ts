@@ -20,7 +20,10 @@
 
 /** Milliseconds; a BigInt: nanoseconds. 0 or more; Infinity: for ever. */
 export type Duration = number | bigint;
-/** A point on the queue's clock, in milliseconds; a BigInt: nanoseconds; a Date, where that is the wall clock. */
+/**
+ * A point on the queue's clock, in milliseconds; a BigInt: nanoseconds; a Date, where that is the wall clock, or virtual time
+ * whose start was given as a Date.
+ */
 export type Deadline = number | bigint | Date;
 
 /** 'monotonic': as performance.now, from process.hrtime's zero; 'boottime': goes on while the system sleeps; 'wall': time of day. */
@@ -265,7 +268,7 @@ export interface Queue extends AnyQueue {}
 
 /** Time moves in `advance` only, where the handlers run: for tests and simulations. */
 export class VirtualQueue implements AnyQueue {
-  constructor(options?: { label?: string; start?: Duration; seed?: number | bigint; honourLeeway?: boolean; timerLimit?: number });
+  constructor(options?: { label?: string; start?: Duration | Date; seed?: number | bigint; honourLeeway?: boolean; timerLimit?: number });
   /**
    * Moves time forward from deadline to deadline; each tick runs at exactly its own. What one handler throws comes out of
    * this call when time has moved; what several throw, as an AggregateError. When Worker.terminate or process.exit stops

@@ -89,10 +89,13 @@ function repeating(value) {
   return nanos > 0 ? nanos : refuse(`interval must be 1 ns or more, and is ${shown(value)}`);
 }
 
-/** A point on a queue's clock; a Date is one of the wall clock. */
-function deadline(value, name, clock) {
+/** A point on a queue's clock; a Date is one of the wall clock, or of virtual time that began with one. */
+function deadline(value, name, queue) {
   if (!types.isDate(value)) return nanoseconds(value, name, -Infinity);
-  if (clock !== Clock.WALL) refuse(`${name} is a Date, and the queue's clock is not the wall clock: give it { clock: 'wall' }`);
+  if (!hasDates(queue)) {
+    const option = queue.clock === 'virtual' ? 'start: date' : "clock: 'wall'";
+    refuse(`${name} is a Date, and the queue's clock is not the wall clock: give it { ${option} }`);
+  }
   return nanoseconds(Date.prototype.getTime.call(value), name, -Infinity);
 }
 
@@ -145,7 +148,7 @@ const scheduleMembers = {
 };
 
 /** As the addon takes it; undefined stands for "the present one". */
-function scheduleIn(schedule, clock) {
+function scheduleIn(schedule, queue) {
   if (schedule === undefined) return [];
   if (types.isDate(schedule)) refuse('schedule must be an object, and is a Date: write { at: date }');
   if (['number', 'bigint', 'string'].includes(typeof schedule)) {
@@ -153,7 +156,7 @@ function scheduleIn(schedule, clock) {
   }
   const s = members(schedule, 'schedule', scheduleMembers);
   if (s.at !== undefined && s.first !== undefined) refuse('schedule.first and schedule.at exclude each other');
-  const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', clock);
+  const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', queue);
   return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
 }
 
@@ -208,7 +211,7 @@ const collected = new FinalizationRegistry(({ id, quiet, self }) => {
   native.timerRelease(id);
 });
 const key = Symbol('only queues make timers');
-let hold, letGo, quietOf, call, deliver, make, isClosed; // what a timer and its queue say to each other, and to nobody else
+let hold, letGo, quietOf, call, deliver, make, isClosed, hasDates; // what a timer and its queue say to each other, and to nobody else
 
 const rests = (state) => state !== State.RUNNING && state !== State.SUSPENDED;
 const REASONS = { idle: 'it was never activated.', finished: 'it has finished.', cancelled: 'it was cancelled.' };
@@ -384,13 +387,13 @@ class Timer {
   }
 
   activate(schedule) {
-    return this.#scheduled(native.timerActivate, scheduleIn(schedule, this.#queue.clock));
+    return this.#scheduled(native.timerActivate, scheduleIn(schedule, this.#queue));
   }
   restart(schedule) {
-    return this.#scheduled(native.timerRestart, scheduleIn(schedule, this.#queue.clock));
+    return this.#scheduled(native.timerRestart, scheduleIn(schedule, this.#queue));
   }
   reschedule(schedule) {
-    const given = scheduleIn(schedule, this.#queue.clock);
+    const given = scheduleIn(schedule, this.#queue);
     if (!this.#isAtRest()) {
       const answer = got(native.timerReschedule(this.#id, ...given));
       if (given.length > 0) this.#given = given;
@@ -405,13 +408,13 @@ class Timer {
     return this.#startedWith(native.timerRestartAfter, nanoseconds(delay, 'delay'), 0);
   }
   restartAt(time) {
-    return this.#startedWith(native.timerRestartUntil, deadline(time, 'deadline', this.#queue.clock), SCHEDULE_DEADLINE);
+    return this.#startedWith(native.timerRestartUntil, deadline(time, 'deadline', this.#queue), SCHEDULE_DEADLINE);
   }
   postpone(delay) {
     return this.#changed(native.timerPostpone, false, nanoseconds(delay, 'delay'));
   }
   postponeTo(time) {
-    return this.#changed(native.timerPostponeUntil, false, deadline(time, 'deadline', this.#queue.clock));
+    return this.#changed(native.timerPostponeUntil, false, deadline(time, 'deadline', this.#queue));
   }
   setInterval(interval) {
     const nanos = repeating(interval), isAtRest = this.#isAtRest();
@@ -530,8 +533,9 @@ class BaseQueue {
   #isClosed = false;
   #isWatched;
   #clock;
+  #hasDates; // deadlines may be Dates
 
-  constructor(made, kind, options, { flags, clock, start, seed } = {}) {
+  constructor(made, kind, options, { flags, clock, hasDates, start, seed } = {}) {
     if (made !== key) refuse('give new Queue or new VirtualQueue');
     this.#deliver = (id, ...rest) => {
       if (id === undefined) return this.#call();
@@ -542,6 +546,7 @@ class BaseQueue {
     };
     this.#isWatched = kind === QUEUE_HOST;
     this.#clock = clock;
+    this.#hasDates = hasDates;
     this.#native = got(native.queueCreate(kind, options.label, flags, Math.max(0, clocks.indexOf(clock)), options.timerLimit,
       start, seed, this.#deliver));
   }
@@ -557,6 +562,7 @@ class BaseQueue {
     quietOf = (queue) => queue.#quiet;
     make = (queue, label, given) => got(native.timerCreate(queue.#native, label, 0, ...given));
     isClosed = (queue) => queue.#isClosed;
+    hasDates = (queue) => queue.#hasDates;
     letGo = (queue, id) => {
       if (!queue.#held.delete(id)) return;
       queue.#referred.delete(id);
@@ -605,18 +611,18 @@ class BaseQueue {
     return new Timer(key, this, handler, { ref: true }, got(native.timerEvery(this.#native, nanos)), [nanos, nanos, 0, 0, 0, 0, 0, 0]);
   }
   at(time, handler, options) {
-    deadline(time, 'deadline', this.#clock);
+    deadline(time, 'deadline', this);
     return this.start({ at: time }, handler, options);
   }
   start(schedule, handler, options) {
-    const given = scheduleIn(schedule ?? refuse(`schedule must be an object, and is ${schedule}: write { first: … }, or use create`), this.#clock);
+    const given = scheduleIn(schedule ?? refuse(`schedule must be an object, and is ${schedule}: write { first: … }, or use create`), this);
     return this.#make(given, handler, options);
   }
   create(handler, options) {
     return this.#make([], handler, options);
   }
   once(delay, handler, options) {
-    this.#make(scheduleIn({ first: delay }, this.#clock), handler, options);
+    this.#make(scheduleIn({ first: delay }, this), handler, options);
   }
   #make(given, handler, options) {
     checkFunction(handler, 'handler');
@@ -794,7 +800,8 @@ const queueOptions = { label: [checks.label, undefined], timerLimit: [checks.cou
 class Queue extends BaseQueue {
   constructor(options) {
     const checked = members(options, 'options', { ...queueOptions, clock: [checks.one(clocks), 0] });
-    super(key, QUEUE_HOST, checked, { flags: QUEUE_FLAG_BOUND, clock: clocks[checked.clock], start: 0, seed: 0n });
+    const clock = clocks[checked.clock];
+    super(key, QUEUE_HOST, checked, { flags: QUEUE_FLAG_BOUND, clock, hasDates: clock === Clock.WALL, start: 0, seed: 0n });
   }
   ref() {
     return refer(this, true);
@@ -809,11 +816,17 @@ class Queue extends BaseQueue {
 
 class VirtualQueue extends BaseQueue {
   constructor(options) {
+    let hasDates = false;
+    const checkStart = (value, name) => {
+      hasDates = types.isDate(value);
+      return nanoseconds(hasDates ? Date.prototype.getTime.call(value) : value, name);
+    };
     const checked = members(options, 'options', {
-      ...queueOptions, start: [nanoseconds, 0], seed: [checks.seed, 0n], honourLeeway: [checks.boolean, false],
+      ...queueOptions, start: [checkStart, 0], seed: [checks.seed, 0n], honourLeeway: [checks.boolean, false],
     });
     super(key, QUEUE_VIRTUAL, checked, {
-      flags: checked.honourLeeway ? QUEUE_FLAG_HONOUR_LEEWAY : 0, clock: 'virtual', start: checked.start, seed: checked.seed,
+      flags: checked.honourLeeway ? QUEUE_FLAG_HONOUR_LEEWAY : 0, clock: 'virtual', hasDates, start: checked.start,
+      seed: checked.seed,
     });
   }
   advance(duration) {

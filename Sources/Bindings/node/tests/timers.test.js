@@ -429,6 +429,22 @@ test('a Date of another realm is a Date', () => {
   queue.close();
 });
 
+test('virtual time that begins with a Date takes Dates, as the wall clock does', () => {
+  const queue = new VirtualQueue({ start: new Date('2026-03-28T12:00:00Z') }), seen = [];
+  const timer = queue.at(new Date('2026-03-29T00:30:00Z'), (tick) => {
+    seen.push(new Date(tick.scheduled).toISOString());
+    if (seen.length < 3) tick.timer.restartAt(new Date(tick.scheduled + 86_400_000));
+  });
+  queue.advance(7 * 86_400_000);
+  assert.deepEqual(seen, [29, 30, 31].map((day) => `2026-03-${day}T00:30:00.000Z`));
+  timer.restart({ at: new Date('2026-04-05T00:00:00Z') });
+  assert.deepEqual([timer.postponeTo(new Date('2026-04-06T00:00:00Z')), queue.clock, queue.now()], ['ok', 'virtual', Date.UTC(2026, 3, 4, 12)]);
+  assert.equal(timer.remaining, 1.5 * 86_400_000);
+  failsWith('INVALID_ARGUMENT', () => new VirtualQueue({ start: new Date(NaN) }), /start must not be NaN/);
+  failsWith('INVALID_ARGUMENT', () => new VirtualQueue().at(new Date(), () => {}), /\{ start: date \}/);
+  failsWith('INVALID_ARGUMENT', () => new Queue().at(new Date(), () => {}), /\{ clock: 'wall' \}/);
+});
+
 test('a queue lists its timers: those that run, that are suspended, that are to tick once more', () => {
   for (const queue of [new Queue(), new VirtualQueue()]) {
     const lists = (what, ...timers) => assert.deepEqual(new Set(queue.timers()), new Set(timers), what);
