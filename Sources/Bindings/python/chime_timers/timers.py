@@ -99,7 +99,7 @@ class Timer:
         if not self.id:
             return f"<{type(self).__name__} released>"
         state = State(info.state).name if c.timer_get_info(self._cell, info) == c.OK else "gone"
-        return f"<{type(self).__name__} {self.id:#x} {state}>"
+        return f"<{type(self).__name__} {self.id} {state}>"
 
     @property
     def queue(self) -> "Optional[Queue]":
@@ -262,7 +262,7 @@ class Timer:
         self._cell.value = 0
         del function  # outlives the call that lets go of it
         if running:
-            warnings.warn(f"timer {id:#x} was collected while it was {State(state.value).name}, and ticks no more: keep it,"
+            warnings.warn(f"timer {id} was collected while it was {State(state.value).name}, and ticks no more: keep it,"
                           " or release it", RuntimeWarning, source=self)
 
     def __reduce__(self) -> NoReturn:

@@ -85,7 +85,17 @@ def text_in_c(value: Optional[str], name: str) -> Optional[bytes]:
     return value.encode()
 
 
-class QueueKind(IntEnum):
+class Named(IntEnum):
+    """Reads as its name in every version of Python."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, form: str) -> str:
+        return format(int(self) if form and form[-1] in "bcdnoxX" else self.name, form)
+
+
+class QueueKind(Named):
     """Where a queue's handlers run, and on which clock (include/README.md, "Queues")."""
 
     SERIAL = c.QUEUE_SERIAL
@@ -100,7 +110,7 @@ class QueueKind(IntEnum):
     """Inside `advance`, on virtual time: for tests and simulations."""
 
 
-class Clock(IntEnum):
+class Clock(Named):
     """What a queue's times count from."""
 
     MONOTONIC = c.CLOCK_MONOTONIC
@@ -128,7 +138,7 @@ class Outcome(IntFlag):
         return "|".join(name for name, one in Outcome.__members__.items() if one and one in self) or "OK"
 
 
-class State(IntEnum):
+class State(Named):
     """Of a timer."""
 
     IDLE = c.STATE_IDLE
@@ -138,7 +148,7 @@ class State(IntEnum):
     CANCELLED = c.STATE_CANCELLED
 
 
-class TickKind(IntEnum):
+class TickKind(Named):
     """Why a handler is called."""
 
     DUE = c.TICK_DUE
@@ -151,7 +161,7 @@ class TickKind(IntEnum):
     """The timer was cancelled; only with `cancelled=True`."""
 
 
-class MissedPolicy(IntEnum):
+class MissedPolicy(Named):
     """What a repeating timer does about due times that passed while it could not tick."""
 
     COALESCE = c.MISSED_COALESCE
@@ -160,7 +170,7 @@ class MissedPolicy(IntEnum):
     """The interval counts from the end of the handler."""
 
 
-class ResumePolicy(IntEnum):
+class ResumePolicy(Named):
     """What `resume` does."""
 
     COALESCE = c.RESUME_COALESCE
@@ -172,7 +182,7 @@ class ResumePolicy(IntEnum):
 # What Chime says of an id that the classes have set to 0, and of a call.
 _NO_ID = "is 0, which is no id: it was not made, or has ended"
 _IN_PYTHON = ((f"queue {_NO_ID}", "the queue was closed"), (f"timer {_NO_ID}", "the timer was released"),
-              ("chime_reinitialize", "chime_timers.reinitialize()"))
+              ("chime_reinitialize", "chime_timers.reinitialize()"), ("schedule is NULL", "schedule is None"))
 
 
 class Error(Exception):

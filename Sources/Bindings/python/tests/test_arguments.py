@@ -260,17 +260,26 @@ class Repr(WatchedTest):
         queue = Queue(QueueKind.VIRTUAL, label="sessions")
         timer = queue.after(10, print)
         self.assertEqual(repr(queue), "<Queue VIRTUAL 'sessions'>")
-        self.assertEqual(repr(timer), f"<Timer {timer.id:#x} RUNNING>")
+        self.assertEqual(repr(timer), f"<Timer {timer.id} RUNNING>")
         id = timer.id
         timer.suspend()
         self.assertIn("SUSPENDED", repr(timer))
         timer.release()
         self.assertEqual(repr(timer), "<Timer released>")
-        self.assertEqual(repr(chime.Timer.borrow(id)), f"<Timer {id:#x} gone>")
+        self.assertEqual(repr(chime.Timer.borrow(id)), f"<Timer {id} gone>")
         queue.shutdown()
         self.assertEqual(repr(queue), "<Queue VIRTUAL 'sessions' closed>")
         self.assertIn("Queue", repr(Queue.__new__(Queue)))
         self.assertIn("Timer", repr(chime.Timer.__new__(chime.Timer)))
+
+    def test_constants_read_as_their_names(self):
+        for one in chime.State.RUNNING, chime.TickKind.FIRED, QueueKind.HOST, chime.Clock.WALL, chime.MissedPolicy.DELAY:
+            self.assertEqual([str(one), f"{one}", f"{one:>9}", "%s %d" % (one, one), f"{one:02d}"],
+                             [one.name, one.name, one.name.rjust(9), f"{one.name} {one.value}", f"0{one.value}"])
+
+    def test_a_timer_without_a_schedule_says_so_in_python(self):
+        with Queue(QueueKind.VIRTUAL) as queue, self.assertRaisesRegex(chime.InvalidArgument, "schedule is None, and"):
+            queue.create(print).activate()
 
 
 @unittest.skipUnless(shutil.which("mypy"), "no mypy")
