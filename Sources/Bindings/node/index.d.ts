@@ -273,7 +273,8 @@ export class VirtualQueue implements AnyQueue {
    * Moves time forward from deadline to deadline; each tick runs at exactly its own. What one handler throws comes out of
    * this call when time has moved; what several throw, as an AggregateError. When Worker.terminate or process.exit stops
    * JavaScript, the queue ends, and with it this call. Not for code that runs under vm's `timeout`: an AsyncResource that is
-   * interrupted makes Node end the process.
+   * interrupted makes Node end the process. Not for Infinity: a timer that repeats would tick for 292 years, and nothing that is
+   * started afterwards is ever due.
    */
   advance(duration: Duration): void;
   /**

@@ -331,10 +331,9 @@ class Timer {
 
   /** Whether it is at rest; throws for one that is there no more. */
   #isAtRest() {
-    if (this.#id !== 0) return false;
     if (this.#isReleased) throw new ChimeError(ERROR_INVALID_HANDLE, 'the timer was released');
     if (isClosed(this.#queue)) throw new ChimeError(ERROR_INVALID_HANDLE, 'the queue was closed');
-    return true;
+    return this.#id === 0;
   }
 
   /** The outcome of a call; `drops`: it takes back an extra tick. */
@@ -534,6 +533,7 @@ class BaseQueue {
   #isWatched;
   #clock;
   #hasDates; // deadlines may be Dates
+  #label;
 
   constructor(made, kind, options, { flags, clock, hasDates, start, seed } = {}) {
     if (made !== key) refuse('give new Queue or new VirtualQueue');
@@ -547,6 +547,7 @@ class BaseQueue {
     this.#isWatched = kind === QUEUE_HOST;
     this.#clock = clock;
     this.#hasDates = hasDates;
+    this.#label = options.label;
     this.#native = got(native.queueCreate(kind, options.label, flags, Math.max(0, clocks.indexOf(clock)), options.timerLimit,
       start, seed, this.#deliver));
   }
@@ -740,6 +741,12 @@ class BaseQueue {
     busy.delete(this);
     for (const end of [...this.#waits]) end();
     return status === ERROR_WOULD_DEADLOCK ? Outcome.RUNNING : outcomeOf(got(status)); // inside its own callback
+  }
+
+  [inspect.custom]() {
+    const label = this.#label === undefined ? '' : `${shown(this.#label)}, `;
+    const count = this.#held.size + this.#quiet.size;
+    return `${this.constructor.name} { ${label}${this.#isClosed ? 'closed' : `${count} timer${count === 1 ? '' : 's'}`} }`;
   }
 
   /** What handlers throw goes to `thrown`. */

@@ -3,6 +3,7 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { inspect } = require('node:util');
 const { Queue, VirtualQueue, State, memoryUsed } = require('..');
 const { failsWith } = require('./helping');
 
@@ -443,6 +444,21 @@ test('virtual time that begins with a Date takes Dates, as the wall clock does',
   failsWith('INVALID_ARGUMENT', () => new VirtualQueue({ start: new Date(NaN) }), /start must not be NaN/);
   failsWith('INVALID_ARGUMENT', () => new VirtualQueue().at(new Date(), () => {}), /\{ start: date \}/);
   failsWith('INVALID_ARGUMENT', () => new Queue().at(new Date(), () => {}), /\{ clock: 'wall' \}/);
+});
+
+test('a queue, and a timer of one that was closed, say what they are', () => {
+  for (const [type, name] of [[Queue, 'Queue'], [VirtualQueue, 'VirtualQueue']]) {
+    const queue = new type({ label: 'idle' }), running = queue.after(1, () => {}), idle = queue.create(() => {});
+    assert.deepEqual([inspect(queue), inspect(new type())], [`${name} { 'idle', 1 timer }`, `${name} { 0 timers }`]);
+    queue.close();
+    assert.equal(inspect(queue), `${name} { 'idle', closed }`);
+    for (const timer of [running, idle]) {
+      for (const call of [() => timer.state, () => timer.cancel(), () => timer.restart({ first: 1 }), () => timer.info(), () => timer.schedule]) {
+        failsWith('INVALID_HANDLE', call, /^the queue was closed$/);
+      }
+      assert.equal(timer.release(), 'ignored');
+    }
+  }
 });
 
 test('a queue lists its timers: those that run, that are suspended, that are to tick once more', () => {
