@@ -71,6 +71,8 @@ export class Tick {
   /** The same in milliseconds. */
   readonly scheduled: number;
   readonly actual: number;
+  /** For logs: what is a number or a name. */
+  toJSON(): { kind: TickKind; generation: number; sequence: number; missed: number; scheduled: number; actual: number };
 }
 
 /** Not a generator function, whose body would never run: that is refused, unless `bind` or another function hides it. */

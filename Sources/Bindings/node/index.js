@@ -200,6 +200,10 @@ class Tick {
   get actual() {
     return milliseconds(this.actualNs);
   }
+  toJSON() {
+    const { kind, generation, sequence, missed, scheduled, actual } = this;
+    return { kind, generation, sequence, missed, scheduled, actual };
+  }
 }
 
 // ---- Timers ----

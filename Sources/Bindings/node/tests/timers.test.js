@@ -446,6 +446,13 @@ test('virtual time that begins with a Date takes Dates, as the wall clock does',
   failsWith('INVALID_ARGUMENT', () => new Queue().at(new Date(), () => {}), /\{ clock: 'wall' \}/);
 });
 
+test('a tick can be logged as JSON', () => {
+  const queue = new VirtualQueue(), lines = [];
+  const { generation } = queue.after(1.5, (tick) => lines.push(JSON.stringify({ tick })));
+  queue.advance(2);
+  assert.deepEqual(lines, [`{"tick":{"kind":"due","generation":${generation},"sequence":1,"missed":0,"scheduled":1.5,"actual":1.5}}`]);
+});
+
 test('a queue, and a timer of one that was closed, say what they are', () => {
   for (const [type, name] of [[Queue, 'Queue'], [VirtualQueue, 'VirtualQueue']]) {
     const queue = new type({ label: 'idle' }), running = queue.after(1, () => {}), idle = queue.create(() => {});
