@@ -21,6 +21,8 @@ import (
 type callback struct {
 	call func(*Tick)
 	gone []func()
+	// Where it is called.
+	on C.chime_queue_t
 	// A queue that runs by itself lasts as long as it has something to call.
 	queue *queue
 	// Of a timer that somebody holds: see rest.

@@ -104,11 +104,18 @@ func (c *Channel) Release() (Status, error) {
 	return c.timer.Release()
 }
 
+var errSleepInside = &Error{WouldDeadlock, "a function of the queue holds up the tick that it would wait for: start a timer, or sleep on " +
+	"another queue"}
+
 // Sleep waits for a time on the queue (none, if it is below 0), or for the end of the context, whose error it gives then; ShutDown: the queue has ended
-// first. A virtual queue needs another goroutine that advances it.
+// first. A virtual queue needs another goroutine that advances it. WouldDeadlock: a function of the queue itself has called it, which
+// would hold up the tick that it waits for; on a Concurrent queue it may.
 func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if q != nil && q.inner != nil && q.inner.kind != Concurrent && q.isInside() {
+		return errSleepInside
 	}
 	ticked, gone := make(chan struct{}), make(chan struct{})
 	timer, err := q.Start(Schedule{First: orNow(delay)}, TimerOptions{}, func(*Tick) { close(ticked) }, func() { close(gone) })
@@ -129,11 +136,6 @@ func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 			return &Error{ShutDown, ShutDown.Message()}
 		}
 	}
-}
-
-// ReleaseAndWaitContext is ReleaseAndWait. If the context ends first, the timer has been released, and its function still runs.
-func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
-	return await(ctx, func() (Status, error) { return t.ReleaseAndWait(Forever) })
 }
 
 // Deadline is a time as a point on the queue's clock: of a Wall clock that time of day, which follows its steps; of a virtual queue,

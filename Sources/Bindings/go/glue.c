@@ -24,19 +24,32 @@ static void keep(uintptr_t raised) {
   if (innermost->runs) chime_queue_stop(innermost->runs);
 }
 
-static __thread int inside; // functions of Go's that Chime has called on this thread and that have not returned
-int chime_go_is_inside(void) { return inside > 0; }
+// A function of Go's that Chime has called and that has not returned. It lives on the stack of its thread.
+struct called {
+  struct called *outer;
+  uintptr_t context;
+};
+static __thread struct called *called;
+
+int chime_go_is_inside(void) { return called != NULL; }
+uintptr_t chime_go_inside(int depth) {
+  struct called *one = called;
+  while (one && depth-- > 0) one = one->outer;
+  return one ? one->context : 0;
+}
 
 static void on_tick(const chime_tick *tick, void *context) {
-  inside++;
+  struct called this = {called, (uintptr_t)context};
+  called = &this;
   uintptr_t raised = chimeGoTick((chime_tick *)tick, (uintptr_t)context, (uintptr_t)tick->target, fate());
-  inside--;
+  called = this.outer;
   keep(raised);
 }
 static void on_function(void *context) {
-  inside++;
+  struct called this = {called, (uintptr_t)context};
+  called = &this;
   uintptr_t raised = chimeGoFunction((uintptr_t)context, fate());
-  inside--;
+  called = this.outer;
   keep(raised);
 }
 static void on_gone(void *context) { keep(chimeGoGone((uintptr_t)context, fate())); }

@@ -24,6 +24,8 @@ chime_status chime_go_sync(chime_queue_t queue, uintptr_t context, int64_t timeo
 
 // Whether this thread is inside a function that Chime has called.
 int chime_go_is_inside(void);
+// The contexts of those that it is inside of, the innermost first; 0: no more.
+uintptr_t chime_go_inside(int depth);
 
 // schedule NULL: the timer is created and not started.
 chime_status chime_go_start(chime_queue_t queue, const char *label, uint32_t flags, chime_target_t target, int armed,

@@ -93,6 +93,7 @@ func (q *Queue) pass(function func(*Tick), gone []func(), call func(id C.chime_q
 }
 
 func (q *Queue) passCallback(made *callback, call func(id C.chime_queue_t, context C.uintptr_t) C.chime_status) error {
+	made.on = C.chime_queue_t(q.ID())
 	if q != nil && q.inner != nil && !q.inner.driven {
 		made.queue = q.inner
 	}
@@ -194,7 +195,7 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	timeout = left.timeout
 	var panicked bool
 	var value any
-	context := cgo.NewHandle(&callback{call: func(*Tick) {
+	context := cgo.NewHandle(&callback{on: C.chime_queue_t(q.ID()), call: func(*Tick) {
 		var stack []byte
 		if panicked, value, stack = attempt(function); panicked {
 			trace(value, stack)

@@ -5,21 +5,28 @@ import "C"
 
 import (
 	"context"
+	"runtime/cgo"
 	"sync/atomic"
+	"time"
 )
 
 // The calls that wait, with a context: its end ends the wait, and its error is the call's. Inside a function that Chime has
 // called, and on a queue that the program drives itself, they are the calls without one, since another goroutine's thread could
 // see neither a deadlock nor a bound queue.
 
-// await waits for the call on a goroutine of its own. If the context ends first, the call goes on, and holds a thread until it
-// has returned.
-func await(ctx context.Context, call func() (Status, error)) (Status, error) {
+// await makes the call with a timeout, on a goroutine of its own. If the context has ended, or ends first, the call is made with
+// no time to wait: what it does beside waiting is in effect when await returns. The one that waits holds a thread until it has
+// returned.
+func await(ctx context.Context, driven bool, call func(timeout time.Duration) (Status, error)) (Status, error) {
 	if err := ctx.Err(); err != nil {
-		return TimedOut, err
+		status, failed := call(0)
+		if status == TimedOut {
+			return status, err
+		}
+		return status, failed
 	}
-	if C.chime_go_is_inside() != 0 || ctx.Done() == nil {
-		return call()
+	if driven || C.chime_go_is_inside() != 0 || ctx.Done() == nil {
+		return call(Forever)
 	}
 	type result struct {
 		status Status
@@ -27,20 +34,44 @@ func await(ctx context.Context, call func() (Status, error)) (Status, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		status, err := call()
+		status, err := call(Forever)
 		done <- result{status, err}
 	}()
 	select {
 	case answer := <-done:
 		return answer.status, answer.err
 	case <-ctx.Done():
+		call(0) // the goroutine may not have come to it yet
 		return TimedOut, ctx.Err()
 	}
 }
 
+// isInside is whether the caller is a function of the queue's, or was called by one.
+func (q *Queue) isInside() bool {
+	for depth := C.int(0); ; depth++ {
+		context := C.chime_go_inside(depth)
+		if context == 0 {
+			return false
+		}
+		if cgo.Handle(context).Value().(*callback).on == C.chime_queue_t(q.ID()) {
+			return true
+		}
+	}
+}
+
+// driven is whether the program drives the timer's queue. Of a borrowed timer that is not known.
+func (t *Timer) driven() bool {
+	return t != nil && t.inner != nil && t.inner.queue != nil && t.inner.queue.driven
+}
+
 // CancelAndWaitContext is CancelAndWait. If the context ends first, the timer has been cancelled, and its function still runs.
 func (t *Timer) CancelAndWaitContext(ctx context.Context) (Status, error) {
-	return await(ctx, func() (Status, error) { return t.CancelAndWait(Forever) })
+	return await(ctx, t.driven(), t.CancelAndWait)
+}
+
+// ReleaseAndWaitContext is ReleaseAndWait. If the context ends first, the timer has been released, and its function still runs.
+func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
+	return await(ctx, t.driven(), t.ReleaseAndWait)
 }
 
 // ShutdownContext is Shutdown. If the context ends first, the queue has been released, and a function of it still runs. A
@@ -49,7 +80,7 @@ func (q *Queue) ShutdownContext(ctx context.Context) error {
 	if q != nil && q.inner != nil && q.inner.driven {
 		return q.Close()
 	}
-	_, err := await(ctx, func() (Status, error) { return q.Shutdown(Forever) })
+	_, err := await(ctx, false, q.Shutdown)
 	return err
 }
 
@@ -101,7 +132,8 @@ func (q *Queue) SyncContext(ctx context.Context, function func()) error {
 	return nil
 }
 
-// RunContext is RunUntilStopped, which the end of the context stops, too. Then its error is that of the context.
+// RunContext is RunUntilStopped, which the end of the context stops, too. Then its error is that of the context. While the queue is
+// suspended it goes on.
 func (q *Queue) RunContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
