@@ -127,6 +127,14 @@ impl Ticks {
     }
 }
 
+impl Drop for Ticks {
+    /// The end of the timer wakes nobody: a task that makes, polls and drops a wait each time it is polled would never rest.
+    fn drop(&mut self) {
+        let waker = self.shared.lock().waker.take();
+        drop(waker);
+    }
+}
+
 /// `std::future::poll_fn` is of Rust 1.64.
 struct Next<'a>(&'a mut Ticks);
 
