@@ -118,7 +118,10 @@ pub fn memory_used() -> u64 {
 
 /// Writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev). `None` ends it.
 pub fn trace_to_file(path: Option<&str>) -> Result<Outcome, Error> {
-    let path = path.map(|path| CString::new(path).unwrap_or_default());
+    let path = match path.map(CString::new).transpose() {
+        Ok(path) => path,
+        Err(_) => return Err(Error::with(sys::ERROR_INVALID_ARGUMENT, "the path has a zero byte in it")),
+    };
     // SAFETY: a string that lives until the call has returned, or NULL.
     checked(unsafe { sys::chime_trace_to_file(path.as_ref().map_or(null(), |path| path.as_ptr())) })
 }
