@@ -31,8 +31,10 @@
  * But what handlers use must outlive the queue: in a class, declare the queue after the members that its handlers use, or
  * shut it down in the destructor.
  *
- * In C++20 a coroutine waits by co_await queue.after(5s), and goes on on the queue. A std::stop_token ends the wait: if
- * (!co_await queue.after(5s, token)) co_return; it ends queue.run(token), too.
+ * In C++20 a coroutine waits by co_await queue.after(5s), and goes on on the queue. A std::stop_token ends the wait: const bool
+ * over = co_await queue.after(5s, token); it ends queue.run(token), too. (Not in the condition of an `if`: g++ 12 compiles that
+ * wrongly, whatever is awaited.) A lambda that is a coroutine may use what it captures as long as its timer exists; one given to
+ * once or async is gone after the first wait.
  *
  * Not here: values that expire, targets and statistics. queue::id() and timer::id() give the ids for chime.h's functions
  * (chime_expiring_create, chime_target_create, chime_queue_get_stats); a target goes into chime_timer_options.
@@ -320,13 +322,26 @@ constexpr bool is_constant =
     std::is_pointer<F>::value || std::is_empty<F>::value ||
     (!std::is_copy_assignable<F>::value &&
      (std::is_invocable<const F &>::value || std::is_invocable<const F &, const chime_tick &>::value));
+/** Whether nothing uses the function's members once a call has returned, as a coroutine would, whose call gives something. */
+template <class F> constexpr bool ends_with_its_call() noexcept {
+  if constexpr (std::is_pointer<F>::value || std::is_empty<F>::value) {
+    return true;
+  } else if constexpr (std::is_invocable<F &, const chime_tick &>::value) {
+    return std::is_void<std::invoke_result_t<F &, const chime_tick &>>::value;
+  } else if constexpr (std::is_invocable<F &>::value) {
+    return std::is_void<std::invoke_result_t<F &>>::value;
+  } else {
+    return true;
+  }
+}
 /**
  * Such a function lies in the context itself if it fits; others behind it, because each call gets a copy of the context.
  * (Not is_trivially_copyable: of a lambda GCC 12 answers differently once it was asked for is_copy_assignable.)
  */
 template <class F>
-constexpr bool is_small = is_constant<F> && sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
-                          std::is_trivially_copy_constructible<F>::value && std::is_trivially_destructible<F>::value;
+constexpr bool is_small = is_constant<F> && ends_with_its_call<F>() && sizeof(F) <= sizeof(void *) &&
+                          alignof(F) <= alignof(void *) && std::is_trivially_copy_constructible<F>::value &&
+                          std::is_trivially_destructible<F>::value;
 /* clang-format on */
 
 /** Whether a function can be called as a handler, or as a function on a queue; if not, says so in one sentence. */

@@ -143,6 +143,23 @@ void a_coroutine_that_waits_may_be_destroyed() {
   }
 }
 
+/** What it captures lies where it lay when the coroutine began, though the handler has returned since. */
+void a_handler_may_be_a_coroutine() {
+  chime::queue queue(CHIME_QUEUE_VIRTUAL);
+  struct state {
+    const chime::queue &queue;
+    int ticks = 0;
+  } state{queue};
+  chime::timer timer = queue.every(10ms, [&state]() -> task {
+    co_await state.queue.after(1ms);
+    state.ticks++;
+    co_await state.queue.after(1ms);
+    state.ticks++;
+  });
+  EXPECT(queue.advance(35ms) == CHIME_OK);
+  EXPECT(state.ticks == 6);
+}
+
 void a_stop_ends_a_run() {
   chime::queue queue(CHIME_QUEUE_HOST);
   int ticks = 0;
@@ -166,6 +183,7 @@ int main() {
   a_stop_ends_a_wait_before_it_within_it_and_beside_its_end();
   a_queue_that_ends_ends_its_waits();
   a_coroutine_that_waits_may_be_destroyed();
+  a_handler_may_be_a_coroutine();
   a_stop_ends_a_run();
   std::puts("ok hpp_coroutines");
 }
