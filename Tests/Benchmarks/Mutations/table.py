@@ -546,7 +546,7 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("Kinds/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok"),
+         ("Kinds/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
          [("Kinds/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
@@ -1124,16 +1124,16 @@ mutation("loop-round-unmarked", "12, 18", "Loop.next", "a queue that is always d
          (LOOP_RUNNING, "      «if !BROKEN { »driver.lastRound = round« }»\n"),
          C("a_fire_date_in_the_past_set_in_the_action"))
 mutation("loop-stop-silent", "18", "Loop.stop", "a stop wakes nobody",
-         (LOOP_RUNNING, "      noteStop(state)\n      «if !BROKEN { »state.wakeThread()« }»\n      return .ok\n    }\n  }\n\n  private func noteStop"),
+         (LOOP_RUNNING, "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok\n    }\n  }\n\n  private func noteStop"),
          C("a_stop_ends_the_thread_of_a_loop"))
 mutation("loop-tick-beside-stop", "18", "Loop.goRound", "a run until a tick forgets the stop that came in it",
          (LOOP_RUNNING, "if run.untilTick, core.counters.ticks != before { return state.withLock({ «!BROKEN && »takeStop($0) })"),
          C("a_run_until_a_tick_whose_handler_stops_it"))
 mutation("loop-common-silent", "1", "Loop.addCommonMode", "P11: the wait for a mode goes on that is a common one now",
-         ("Kinds/Loop+Queues.swift", "others' deadlines.\n      «if !BROKEN { »state.wakeThread()« }»\n"),
+         ("Kinds/Loop+Queues.swift", "others' deadlines.\n      «if !BROKEN { »wakeThread()« }»\n"),
          C("a_mode_becomes_common_while"))
 mutation("loop-wake-silent", "1", "RunLoopDriver.wake", "P11: a pass is asked for, and the loop's thread sleeps on",
-         (LOOP_DRIVER, "      isWoken = true\n      «if !BROKEN { »state.wakeThread()« }»\n"),
+         (LOOP_DRIVER, "    woken.store(true, ordering: .sequentiallyConsistent)\n    «if !BROKEN { »loop.wakeThread()« }»\n"),
          C("no_wake_up_is_lost_however"))
 mutation("loop-remainder-forgotten", "12", "RunLoopDriver.endPass", "what a pass has left when the time was up waits for the next run",
          (LOOP_DRIVER, "    «if !BROKEN { »hasRemainder = leaves« }»\n"),
