@@ -68,7 +68,7 @@ TEST(sync_on_a_precise_queue_runs_on_its_thread) {
   QUEUE_OR_RETURN(queue, PRECISE);
   probe *first = probe_new(t, queue, NULL), *second = probe_new(t, queue, NULL);
   EXPECT_OK(chime_queue_sync(queue, probe_function, first, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_sync(queue, probe_function, second, CHIME_SECOND));
+  EXPECT_OK(chime_queue_sync(queue, probe_function, second, PATIENCE));
   EXPECT(pthread_equal(first->thread, second->thread) && !pthread_equal(first->thread, pthread_self()));
 }
 
