@@ -7,12 +7,16 @@
 # name the tests that were under way. What failed is said again at the end.
 
 set -u
+# A test process that crashes says where.
+export SWIFT_BACKTRACE=${SWIFT_BACKTRACE:-enable=yes,color=no,interactive=no}
 limit=$1
 shift
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-stdbuf -oL "$@" > >(tee "$output") 2>&1 &
+stdbuf -oL "$@" >"$output" 2>&1 &
 command=$!
+tail -n +1 -f --pid="$command" "$output" &
+shown=$!
 
 look() {
   local process
@@ -37,8 +41,10 @@ while kill -0 "$command" 2>/dev/null; do
 done
 wait "$command"
 status=$?
+# Behind the last line, which a pipe to tee would let it overtake.
+wait "$shown"
 if [ "$status" -ne 0 ]; then
   echo "*** what failed:"
-  grep -aE '✘|: error: |ThreadSanitizer:|AddressSanitizer:' "$output" | grep -av '^◇' | head -n 40
+  grep -aE '✘|(^|: )error: |ThreadSanitizer:|AddressSanitizer:' "$output" | grep -av '^◇' | head -n 40
 fi
 exit "$status"

@@ -14,7 +14,7 @@ package final class TaskCalls: Sendable {
     /// The newest tick that no call has taken.
     var due = DueTick()
     /// Lives as long as the handler.
-    weak var starter: TaskOrigin<Occasion>?
+    weak var starter: TaskStarter<Occasion>?
     /// Whether there is a task that will look for it.
     var hasTask = false
     /// The generation in which the running call has asked for another tick.
@@ -126,7 +126,7 @@ package final class TaskCalls: Sendable {
 
   /// After a resume: lets go of that tick. Gives what the resume has done.
   func resume(_ outcome: ChimeTimer.Outcome, _ generation: UInt64, isDue: Bool) -> ChimeTimer.Outcome {
-    let (hadHeld, starter): (Bool, TaskOrigin<Occasion>?) = state.withLock { state in
+    let (hadHeld, starter): (Bool, TaskStarter<Occasion>?) = state.withLock { state in
       let hadHeld = state.due.resume(generation, isDue: isDue)
       guard state.due.waiting != nil, !state.hasTask, let starter = state.starter else { return (hadHeld, nil) }
       state.hasTask = true
@@ -147,8 +147,8 @@ package final class TaskCalls: Sendable {
   /// Makes what starts tasks that look for ticks. Held by the handler, and not by what others have of the timer.
   ///
   /// - Parameter begin: begins one.
-  func makeStarter(_ begin: @escaping @Sendable (Occasion) -> Void) -> TaskOrigin<Occasion> {
-    let starter = TaskOrigin(begin)
+  func makeStarter(_ begin: @escaping @Sendable (Occasion) -> Void) -> TaskStarter<Occasion> {
+    let starter = TaskStarter(begin)
     state.withLock { $0.starter = starter }
     return starter
   }

@@ -120,7 +120,7 @@ private final class WindowTimer: Sendable {
     /// The calls of an asynchronous action.
     let calls: HandlerCalls?
     /// Begins the task in which that is called; `nil` before it is set.
-    fileprivate let starter = Locked<TaskOrigin<ChimeTimer.Reference>?>(nil)
+    fileprivate let starter = Locked<TaskStarter<ChimeTimer.Reference>?>(nil)
 
     init(on queue: AnyTimerQueue, calls: HandlerCalls? = nil) {
       isSteady = queue.timeline == .wall && QueueCore.find(queue.id)?.control.isVirtual == false
@@ -270,7 +270,7 @@ private final class WindowTimer: Sendable {
   func setAction(_ begin: @escaping @Sendable (Shared, ChimeTimer.Reference) -> Void) {
     if shared.calls == nil { return }
     // The starter does not hold its holder.
-    let starter = TaskOrigin<ChimeTimer.Reference> { [weak shared] timer in
+    let starter = TaskStarter<ChimeTimer.Reference> { [weak shared] timer in
       if let shared { begin(shared, timer) }
     }
     let previous = shared.starter.withLock { current in

@@ -80,7 +80,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     } else if hasEnded {
       text.add("the thread of its run loop has ended")
     } else {
-      loop.state.withLock { state in
+      let hasSaid: Void? = loop.state.withLockIfSoon { state in
         guard let current = state.runs.last?.mode else { return text.add("its run loop does not run") }
         if state.isIn(current, self) { return text.add("its run loop is busy") }
         text.add("its run loop is in mode ")
@@ -90,6 +90,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
           text.add(state.modes[mode].name.name)
         }
       }
+      if hasSaid == nil { text.add("its run loop is busy") }
     }
   }
 

@@ -46,6 +46,15 @@ internal import CPlatform
     return try unsafe body(&value.pointee)
   }
 
+  /// `withLock` for queries, which wait for no thread that stands still: `nil` where another one has the lock for longer than
+  /// a change takes.
+  package borrowing func withLockIfSoon<Result>(_ body: (inout Value) -> Result) -> Result? {
+    var spinWait = SpinWait()
+    while unsafe !chime_lock_try(lock) { if !spinWait.spin() { return nil } }
+    defer { unsafe chime_lock_give(lock) }
+    return unsafe body(&value.pointee)
+  }
+
   /// `withLock` for a lock that several threads take again and again, each for a moment. With priority inheritance the
   /// system hands a lock over to a thread that sleeps for it, and each of many has to be scheduled before the next one gets
   /// it. So threads spin for about 2 us, then let others run in between. Only those with real-time priority sleep at once,

@@ -47,14 +47,15 @@ enum PoolRequests: ProcessState {
     static var spins: UInt64 { 2 }
     /// None waits or comes, and not because all items have turns: who asks begins a thread.
     static var lacksThread: UInt64 { 4 }
-    /// Nor does the system give it one: who asks looks behind the lock for who can give turns.
+    /// Every processor has a turn, whose end looks at the marks, and the only thread that waits does so in a millisecond.
+    static var looksSoon: UInt64 { 8 }
+    /// None waits or comes, and the system gives none: who asks looks behind the lock for who can give turns.
     static var starves: UInt64 { 16 }
     /// A thread has been begun, and takes the marks when it comes.
     static var comes: UInt64 { 32 }
-    /// Every processor has a turn, whose end looks at the marks, and the only thread that waits does so in a millisecond.
-    static var looksSoon: UInt64 { 8 }
     /// How many threads wait.
     static var oneWaits: UInt64 { 1 << 8 }
+    private static var allThatWait: UInt64 { 0xffff00 }
     /// How many ring at this moment.
     static var oneRings: UInt64 { 1 << 24 }
     /// Counts the steps: a thread that stood still while it rang says so no more.
@@ -65,11 +66,13 @@ enum PoolRequests: ProcessState {
     var looksItself: Bool { bits & (Bell.spins | Bell.looksSoon) != 0 }
     var lacksThread: Bool { bits & Bell.lacksThread != 0 }
     var starves: Bool { bits & Bell.starves != 0 }
-    var someWait: Bool { bits & 0xffff00 != 0 }
+    var someWait: Bool { bits & Bell.allThatWait != 0 }
+    /// Whether no thread waits, or comes.
+    var noneCanWait: Bool { bits & (Bell.allThatWait | Bell.spins | Bell.comes) == 0 }
     var someRing: Bool { bits & 0xff_ff00_0000 != 0 }
     var step: UInt64 { bits / Bell.oneStep }
     /// What the threads of the pool change.
-    static var ofThreads: UInt64 { 0xffff00 | spins | lacksThread | looksSoon | starves | comes }
+    static var ofThreads: UInt64 { allThatWait | spins | lacksThread | looksSoon | starves | comes }
 
     static func waiting(_ count: Int) -> UInt64 { UInt64(truncatingIfNeeded: count) &* oneWaits }
   }
@@ -90,9 +93,10 @@ enum PoolRequests: ProcessState {
   }
 
   /// Whether no thread waits, or comes, as far as anybody knows.
-  static var noneCanWait: Bool {
-    bell.load(ordering: .sequentiallyConsistent) & (0xffff00 | Bell.spins | Bell.comes) == 0
-  }
+  static var noneCanWait: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).noneCanWait }
+
+  /// Whether what is ready may wait for a thread that there may never be.
+  static var starve: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).starves }
 
   /// Makes what is asked for known to whoever looks at the marks.
   @inline(never)
@@ -108,9 +112,6 @@ enum PoolRequests: ProcessState {
     if word.load(ordering: .sequentiallyConsistent) & bit != 0 { return }
     _ = word.bitwiseOr(bit, ordering: .sequentiallyConsistent)
   }
-
-  /// Whether what is ready may wait for a thread that there may never be.
-  static var starve: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).starves }
 
   /// Has a thread that waits look at the marks.
   private static func ring() -> Answer {

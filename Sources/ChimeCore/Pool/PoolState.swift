@@ -7,8 +7,8 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too, and begins a thread where none can wait (P23b). What is asked for
-/// without the lock stands in `PoolRequests`, until a thread takes it here (P23d).
+/// wait (P23b). Who wants a turn asks without the lock, and begins a thread where none can wait; what was asked for stands in
+/// `PoolRequests` until a thread takes it here (P23d).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
   /// What `PoolRequests` shows of the threads.

@@ -74,7 +74,8 @@ static void *call(void *body) {
   }
   return NULL;
 }
-/* Threads that are busy leave the processor now and then, as others do; one of the class SCHED_IDLE gets little of it. */
+
+/* One on each processor leaves next to nothing to a thread of the class SCHED_IDLE. */
 static void *spin(void *nobody) {
   while (!stops) {}
   return nobody;

@@ -85,11 +85,12 @@ static int make_queue(chime_queue_t *queue) {
 
 /* ---- The stopped thread's calls ---------------------------------------------------------------------------------------- */
 
-static chime_queue_t same, other, made;
+static chime_queue_t same, other, made, elsewhere;
 static chime_timer_t timer, fresh; /* the probes' too; made anew for each call */
+static chime_timer_t overdue;      /* on a run loop, in a mode that does not run */
 static chime_target_t target;
 static chime_expiring_t value;
-static char text[65536];
+static char text[65536], probe_text[4096];
 static size_t count_;
 
 static void nothing(const chime_tick *tick, void *context) { (void)tick, (void)context; }
@@ -338,7 +339,11 @@ static void probe(int which, atomic_int *seen) {
       OK(make_queue(&queue));
       chime_queue_release(queue);
       break;
-    case QUERIES: get_state(), next_deadline(), get_info(), get_stats(), queue_now(); break;
+    case QUERIES:
+      get_state(), next_deadline(), get_info(), get_stats(), queue_now();
+      chime_timer_explain(timer, probe_text, sizeof probe_text, NULL);
+      if (overdue != 0) chime_timer_explain(overdue, probe_text, sizeof probe_text, NULL);
+      break;
   }
 }
 
@@ -400,6 +405,10 @@ static int look_at(const struct call *call) {
   OK(chime_timer_every(same, CHIME_MILLISECOND, count, &shared->ticks, NULL, NULL));
   OK(chime_timer_every(other, CHIME_MILLISECOND, count, &shared->other_ticks, NULL, NULL));
   OK(chime_timer_after(same, FAR, nothing, NULL, NULL, &timer));
+  if (kind == RUN_LOOP) {
+    OK(chime_queue_create_on_run_loop(loop, "elsewhere", NULL, &elsewhere));
+    OK(chime_timer_after(elsewhere, 0, nothing, NULL, NULL, &overdue));
+  }
   if (kind == HOST || kind == VIRTUAL) {
     pthread_create(&thread, NULL, kind == HOST ? drive : move_time, &same);
     pthread_create(&thread, NULL, kind == HOST ? drive : move_time, &other);

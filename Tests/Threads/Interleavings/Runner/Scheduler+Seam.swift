@@ -25,6 +25,13 @@ extension Scheduler {
     acquire(mutex)
   }
 
+  func tryLock(_ mutex: UnsafeMutableRawPointer) -> Bool {
+    step("try to lock")
+    if owner(mutex).pointee != 0 { return false }
+    owner(mutex).pointee = Int32(current.index + 1)
+    return true
+  }
+
   private func acquire(_ mutex: UnsafeMutableRawPointer) {
     let owner = owner(mutex)
     while owner.pointee != 0 {

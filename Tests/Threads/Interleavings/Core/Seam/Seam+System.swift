@@ -19,6 +19,10 @@ func chime_lock_take(_ lock: UnsafeMutablePointer<chime_lock>) {
   if Seam.isOn { unsafe Seam.scheduler.lock(lock) }
 }
 
+func chime_lock_try(_ lock: UnsafeMutablePointer<chime_lock>) -> Bool {
+  unsafe !Seam.isOn || Seam.scheduler.tryLock(lock)
+}
+
 func chime_lock_take_busy(_ lock: UnsafeMutablePointer<chime_lock>) { unsafe chime_lock_take(lock) }
 
 func chime_lock_give(_ lock: UnsafeMutablePointer<chime_lock>) {

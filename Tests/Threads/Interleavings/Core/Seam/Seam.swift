@@ -81,6 +81,7 @@ package protocol SeamScheduler: AnyObject {
   /// Runs `body`, inside which the thread is not held up.
   func systemCall(_ body: () -> Void)
   func lock(_ mutex: UnsafeMutableRawPointer)
+  func tryLock(_ mutex: UnsafeMutableRawPointer) -> Bool
   func unlock(_ mutex: UnsafeMutableRawPointer)
   /// Waits for `signal`, until a time on the scheduler's clock, `Int64.max` for no end.
   func wait(_ condition: UnsafeMutableRawPointer, _ mutex: UnsafeMutableRawPointer, until time: Int64)

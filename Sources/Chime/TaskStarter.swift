@@ -1,5 +1,5 @@
 /// What begins tasks for ticks. A handler and whoever resumes its timer share it. Any thread.
-final class TaskOrigin<Occasion: Sendable>: Sendable {
+final class TaskStarter<Occasion: Sendable>: Sendable {
   /// Begins a task for an occasion.
   let start: @Sendable (Occasion) -> Void
 
