@@ -48,21 +48,20 @@
  * come first. (A concurrent queue hands ticks to its threads in this order.)
  *
  * When the clock is set. Only queues on CHIME_CLOCK_WALL notice, all kinds of them alike.
- *   - Delays, intervals, lifetimes, leeway, timeouts and the time that is left of a suspended timer are distances. A
- *     step changes none of them: they run on CLOCK_MONOTONIC, and are only reported as times of day.
+ *   - Delays, intervals, lifetimes, leeway and timeouts are distances: they run on CLOCK_MONOTONIC, and are only reported
+ *     as times of day. What is left when a timer with CHIME_RESUME_REMAINING is suspended is a distance, too, even to a
+ *     deadline: after the resume the timer no longer follows the clock.
  *   - Deadlines (CHIME_SCHEDULE_DEADLINE, _until) are times of day. A one-shot comes when the clock shows its time: at
  *     once if the clock was set beyond it, later if it was set back.
  *   - A grid that begins with a deadline follows the clock, too. Set forward, it gives one tick that says how many
- *     times were missed. Set back by less than the interval, it gives no time twice. Set back by the interval or more,
- *     it goes on with its next time after the clock's; before its first tick it waits for its first deadline. With
+ *     times were missed. Set back by less than the interval, it gives no time twice; by the interval or more, it goes
+ *     on with its next time after the clock's. Before its first tick it waits for its first deadline. With
  *     CHIME_MISSED_DELAY only the first tick has a time of day.
- *   - A postponement that takes effect also decides whether the timer and its grid follow clock steps: after a delay
- *     they do not; after a deadline they do, from that deadline on. One that is not later, by the clock as it is, has
- *     no effect, even if the clock is set afterwards.
- *   - What is left when a timer with CHIME_RESUME_REMAINING is suspended is a distance, even to a deadline: after the
- *     resume the timer no longer follows the clock.
- *   - Of timers that follow the clock, scheduled_ns and the next deadline are those times of day. Of other timers they
- *     are what the clock shows then, by the queue's last look at it, and so is actual_ns.
+ *   - After a postponement by a delay, the timer and its grid no longer follow the clock; after one to a deadline they
+ *     do, from that deadline on. One that is not later, by the clock as it is, has no effect, even if the clock is set
+ *     afterwards.
+ *   - A timer that follows the clock reports scheduled_ns and its next deadline as those times of day; any other, and
+ *     actual_ns, as what the clock shows then, by the queue's last look at it.
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * A queue's end ends its timers, so a program may release them before or after it. Strings are copied. A context
