@@ -1182,7 +1182,9 @@ CHIME_API chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLA
  * Moves a virtual queue's time forward from deadline to deadline. Each tick runs inside this call, at exactly its
  * deadline; passes repeat at that instant until nothing more is due.
  *
- * @param duration_ns  0 or more; 0 runs what is due now
+ * @param duration_ns  0 or more; 0 runs what is due now. CHIME_FOREVER is an invalid argument: a timer that repeats would tick
+ *                     for 292 years, and nothing that is started afterwards would be due. To run until no timer is left,
+ *                     advance to chime_queue_next_deadline as long as there is one
  * @return CHIME_OK; CHIME_ERROR_LIMIT: pass after pass at one instant, where time has stopped, or beyond the end
  *         of the advance, where handlers take ever more time by chime_queue_jump; CHIME_ERROR_WOULD_DEADLOCK:
  *         the caller is inside a handler of this queue; CHIME_ERROR_BUSY: another thread is advancing it, or is running

@@ -55,6 +55,7 @@ package struct VirtualTime: Sendable {
 
   nonisolated(nonsending) func advanceWithTasks(by duration: Duration) async throws(ChimeError) {
     try check(duration)
+    if duration.nanoseconds == .max { throw Status.endlessAdvance.error }
     guard let now = QueueCore.now(id) else { throw .shutDown }
     if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds)) { throw error }
   }

@@ -4,6 +4,7 @@
  * Promises 3, 10, 12, 13, 14 and 17.
  */
 #include "harness.h"
+#include "refusals.h"
 
 /* ---- Order ------------------------------------------------------------------------------------------------------ */
 
@@ -44,6 +45,22 @@ VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) { /* [12] */
   EXPECT_OK(chime_timer_cancel(p->timer));
   ADVANCE(100);
   EXPECT_EQ(now_of(t, queue), 107);
+}
+
+/* What repeats would tick for 292 years; here it is cancelled before that. */
+static void cancel_the_fifth(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence == 5) EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
+}
+
+VIRTUAL_TEST(an_advance_without_end_is_refused) {
+  probe *p = probe_quiet(t, queue, 7, 7, cancel_the_fifth);
+  EXPECT_DETAIL(chime_queue_advance(queue, CHIME_FOREVER), CHIME_ERROR_INVALID_ARGUMENT,
+                "an advance needs an end, because a timer that repeats has none: give a time");
+  EXPECT_EQ(p->ticks, 0);
+  EXPECT_EQ(now_of(t, queue), 0);
+  ADVANCE(CHIME_FOREVER - 1);
+  EXPECT_EQ(p->ticks, 5);
+  EXPECT_EQ(now_of(t, queue), CHIME_FOREVER - 1);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@ void call_advance(const operation *o, timer *t) {
   statuses refusals = 0;
   if (the.depth > 0) refusals |= STATUS(CHIME_ERROR_WOULD_DEADLOCK);
   if (o->kind == ADVANCE_TO) amount = amount > M->now ? amount - M->now : 0;
-  if (amount < 0) refusals |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  if (amount < 0 || amount == CHIME_FOREVER) refusals |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (refusals != 0) {
     expect_status("advance", chime_queue_advance(the.queue, amount), refusals);
     return;

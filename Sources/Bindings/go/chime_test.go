@@ -61,6 +61,23 @@ func TestARepeatingTimerHasItsGridAndCountsWhatItMissed(t *testing.T) {
 	expect(t, "stats", [3]uint64{stats.Timers, stats.Ticks, stats.Missed}, [3]uint64{1, 3, 2})
 }
 
+func TestAnAdvanceWithoutEndIsRefused(t *testing.T) {
+	queue, _, _ := virtual(t)
+	ticks := 0
+	must(queue.Every(time.Second, func(tick *Tick) {
+		if ticks++; tick.Sequence == 5 {
+			must(Borrow(tick.Timer).Cancel())
+		}
+	}))
+	err := queue.Advance(Forever)
+	expect(t, "refused", errors.Is(err, InvalidArgument) && strings.Contains(err.Error(), "an advance needs an end"), true)
+	expect(t, "ticks", ticks, 0)
+	for next := must(queue.NextDeadline()); next != Forever; next = must(queue.NextDeadline()) {
+		must(0, queue.Advance(next-must(queue.Now())))
+	}
+	expect(t, "ticks to the end", ticks, 5)
+}
+
 func TestAnIdleTimeoutIsPostponed(t *testing.T) {
 	queue, seen, function := virtual(t)
 	timer := must(queue.After(100, function))

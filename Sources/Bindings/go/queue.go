@@ -269,7 +269,8 @@ func (q *Queue) Now() (time.Duration, error) {
 }
 
 // Advance moves a virtual queue's time from deadline to deadline. The functions that are due run inside this call; if one
-// of them panics, the others still run, and then the first panic comes out of Advance.
+// of them panics, the others still run, and then the first panic comes out of Advance. Forever is refused, because a timer that
+// repeats would tick for 292 years: to run until no timer is left, advance to NextDeadline as long as that is not Forever.
 func (q *Queue) Advance(duration time.Duration) error {
 	_, _, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance(id, C.int64_t(duration)) })
 	return err

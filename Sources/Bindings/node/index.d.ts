@@ -275,8 +275,8 @@ export class VirtualQueue implements AnyQueue {
    * Moves time forward from deadline to deadline; each tick runs at exactly its own. What one handler throws comes out of
    * this call when time has moved; what several throw, as an AggregateError. When Worker.terminate or process.exit stops
    * JavaScript, the queue ends, and with it this call. Not for code that runs under vm's `timeout`: an AsyncResource that is
-   * interrupted makes Node end the process. Not for Infinity: a timer that repeats would tick for 292 years, and nothing that is
-   * started afterwards is ever due.
+   * interrupted makes Node end the process. Infinity is refused, because a timer that repeats would
+   * tick for 292 years: to run until no timer is left, advance to `nextDeadline` as long as that is finite.
    */
   advance(duration: Duration): void;
   /**

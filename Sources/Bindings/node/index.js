@@ -853,8 +853,9 @@ class VirtualQueue extends BaseQueue {
   }
   async advanceAsync(duration, options) {
     const { signal } = members(options, 'options', { signal: waitOptions.signal });
-    const end = this.nowNs() + BigInt(nanoseconds(duration, 'duration'));
-    const thrown = [];
+    const distance = nanoseconds(duration, 'duration'), thrown = [];
+    if (distance >= FOREVER) advance(this, distance, thrown); // is refused
+    const end = this.nowNs() + BigInt(distance);
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     try {
       while (true) {

@@ -23,9 +23,10 @@ extension QueueCore {
   /// Passes at one instant, or beyond its end, before `advance` gives up.
   private static var mostPasses: Int { 1000 }
 
-  /// Moves time forward by a duration of 0 or more, delivering on the way.
+  /// Moves time forward by a duration of 0 or more, delivering on the way. One of `Int64.max` is refused.
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = findHere(id) else { return unknown(id) }
+    if duration == .max { return .endlessAdvance }
     return core.advance(to: core.control.virtualNow.saturatingAdd(duration))
   }
 

@@ -71,6 +71,12 @@ extension Status {
   }
   /// `inChild` for calls that signal handlers may make.
   static var inChildOfFork: Status { Status.forked.asConstant("this is the child of a fork: see chime_reinitialize") }
+  /// A timer that repeats would keep such an advance going for 292 years, and nothing that is started after it is ever due.
+  @inline(never)
+  package static var endlessAdvance: Status {
+    Status.invalidArgument.because(
+      "an advance needs an end, because a timer that repeats has none: give a time")
+  }
   @inline(never)
   static var queueHasEnded: Status {
     Status.shutDown.because("the queue was released or shut down by another thread, or in a callback")

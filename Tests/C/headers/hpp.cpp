@@ -222,6 +222,7 @@ void calls() {
   EXPECT(chime_target_release(weak.target) == CHIME_OK && ticks == 101 && timer.state() == CHIME_STATE_CANCELLED);
   EXPECT(timer.activate() == CHIME_ERROR_TARGET_GONE);
   EXPECT(std::strcmp(timer.activate().name(), "CHIME_ERROR_TARGET_GONE") == 0);
+  EXPECT(queue.advance(std::chrono::hours::max()) == CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT(queue.shutdown() == CHIME_OK && queue.id() == 0 && queue.advance(1ns) == CHIME_ERROR_INVALID_HANDLE);
   EXPECT(queue.shutdown() == CHIME_OK && queue.shutdown(1s) == CHIME_OK); /* it is empty */
 

@@ -326,6 +326,9 @@ import Testing
     let again = try queue.schedule(after: .zero) { tick in _ = try? tick.timer.restart(.once(after: .zero)) }
     await #expect(throws: ChimeError.limit) { try await queue.advance(by: .zero) }
     again.invalidate()
+    // Without end: it may be a sum that has saturated.
+    await #expect(throws: ChimeError.invalidArgument) { try await queue.advance(by: .seconds(Int64.max)) }
+    #expect(throws: ChimeError.invalidArgument) { try queue.advanceTimers(by: .seconds(Int64.max)) }
   }
 
   // MARK: Diagnostics

@@ -21,7 +21,7 @@ test('workers end while their queues are watched', async () => {
     'for (let i = 0; i < 50; i++) new chime.Queue().every(1, () => {}); queue.after(3, () => process.exit(6))': 6,
     'queue.after(1, () => queue.close())': 0,
     'queue.after(3_600_000, () => {}).unref()': 0,
-    'const v = new chime.VirtualQueue(); v.every(1, () => process.exit(8)); v.advance(Infinity)': 8,
+    'const v = new chime.VirtualQueue(); v.every(1, () => process.exit(8)); v.advance(1e12)': 8,
     'queue.after(1, () => { throw new Error("mine"); }); queue.every(1, () => {})': 1,
   };
   for (const [program, code] of Object.entries(endings)) {
@@ -36,7 +36,7 @@ test('workers are terminated in handlers, between them, and before anything has 
     'queue.every(0.05, () => parentPort.postMessage(0))',
     'queue.every(1, () => { parentPort.postMessage(0); for (;;); }); queue.every(1, () => {})',
     'const v = new chime.VirtualQueue(); v.every(1, () => parentPort.postMessage(0)); for (;;) { try { v.advance(100); } catch {} }',
-    'const v = new chime.VirtualQueue(); v.every(1, () => parentPort.postMessage(0)); v.advance(Infinity)',
+    'const v = new chime.VirtualQueue(); v.every(1, () => parentPort.postMessage(0)); v.advance(1e12)',
     'const ticks = async () => { for await (const tick of queue.ticks(0.1)) parentPort.postMessage(0); }; ticks(); ticks()',
   ];
   for (const program of programs) {
@@ -56,7 +56,7 @@ test('processes end inside handlers, and with timers armed', () => {
   ends('new chime.VirtualQueue().after(1, () => process.exit(5)).queue.advance(1)', 5);
   ends(`new (require('worker_threads').Worker)(\`
     const v = new (require(${JSON.stringify(require.resolve('..'))}).VirtualQueue)();
-    v.every(1, (tick) => tick.sequence === 5 && require('worker_threads').parentPort.postMessage(0)); v.advance(Infinity)\`,
+    v.every(1, (tick) => tick.sequence === 5 && require('worker_threads').parentPort.postMessage(0)); v.advance(1e12)\`,
   { eval: true }).on('message', () => process.exit(6))`, 6);
   ends("process.on('exit', () => { queue.after(1, () => {}); queue.close(); console.log(queue.close()); })", 0, 'ignored\n');
   ends('queue.every(1, () => process.kill(process.pid, "SIGTERM"))', 'SIGTERM');

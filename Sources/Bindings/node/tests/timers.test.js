@@ -424,6 +424,18 @@ test('advanceAsync ends under fake timers, and where others have moved the clock
   }
 });
 
+test('an advance without end is refused, and to the next deadline as long as there is one comes to the end', async () => {
+  const queue = new VirtualQueue();
+  const timer = queue.every(1, (tick) => tick.sequence === 5 && tick.timer.cancel());
+  for (const endless of [Infinity, 1e300, 2n ** 63n - 1n, 2n ** 70n]) {
+    failsWith('INVALID_ARGUMENT', () => queue.advance(endless));
+    await assert.rejects(queue.advanceAsync(endless), { code: 'CHIME_ERROR_INVALID_ARGUMENT', message: /needs an end/ });
+  }
+  assert.deepEqual([timer.info().sequence, queue.now()], [0, 0]);
+  while (queue.nextDeadline < Infinity) queue.advance(queue.nextDeadline - queue.now());
+  assert.deepEqual([timer.info().sequence, queue.now()], [5, 5]);
+});
+
 test('a Date of another realm is a Date', () => {
   const queue = new Queue({ clock: 'wall' });
   queue.at(require('node:vm').runInNewContext('new Date(8e15)'), () => {}).release();

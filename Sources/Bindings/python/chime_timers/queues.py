@@ -309,8 +309,8 @@ class Queue:
 
     def advance(self, duration: Duration) -> None:
         """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call. Where a handler raises
-        what is no Exception (KeyboardInterrupt), time stands. Not for FOREVER: a timer that repeats would tick for 292 years,
-        and nothing that is started afterwards is ever due."""
+        what is no Exception (KeyboardInterrupt), time stands. FOREVER is refused, because a timer that repeats would tick for 292
+        years: to run until no timer is left, advance to `next_deadline_ns` as long as that is not FOREVER_NS."""
         brakes: List[Timer] = []
         distance, call = nanoseconds(duration, "duration"), Call(halt=lambda: self._brake(brakes))
         try:

@@ -121,6 +121,17 @@ class VirtualTime(WatchedTest):
         self.assertEqual(self.queue.now_ns, 55_000_000_000)
         self.assertEqual(timer.info().missed, 2)
 
+    def test_an_advance_without_end_is_refused(self):
+        queue = self.queue
+        timer = queue.every(1, lambda tick: tick.sequence == 5 and tick.timer.cancel())
+        for endless in chime.FOREVER, 1e300, 2**80, timedelta.max:
+            with self.assertRaisesRegex(chime.InvalidArgument, "an advance needs an end"):
+                queue.advance(endless)
+        self.assertEqual((timer.info().sequence, queue.now_ns), (0, 0))
+        while queue.next_deadline_ns != chime.FOREVER_NS:
+            queue.advance((queue.next_deadline_ns - queue.now_ns) / 1e9)
+        self.assertEqual((timer.info().sequence, queue.now_ns), (5, 5_000_000_000))
+
     def test_the_first_tick_has_a_delay_of_its_own(self):
         with self.queue.every(10, self.function, first=3):
             self.queue.advance(25)

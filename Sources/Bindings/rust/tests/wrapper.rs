@@ -176,6 +176,29 @@ fn a_repeating_timer_has_its_grid_and_counts_what_it_missed() -> Result<(), Erro
 }
 
 #[test]
+fn an_advance_without_end_is_refused() -> Result<(), Error> {
+    let queue = Queue::new(QueueKind::Virtual)?;
+    let (send, ticks) = channel();
+    let _timer = queue.every(ns(10), move |tick| {
+        send.send(tick.sequence).unwrap();
+        if tick.sequence == 5 {
+            Timer::borrow(tick.timer).cancel().unwrap();
+        }
+    })?;
+    for endless in [FOREVER, Duration::MAX] {
+        let refused = queue.advance(endless).unwrap_err();
+        assert_eq!(refused.kind(), chime::ErrorKind::InvalidArgument);
+        assert!(refused.to_string().contains("an advance needs an end"), "{refused}");
+    }
+    assert_eq!((ticks.try_iter().count(), queue.now()?), (0, at(0)));
+    while let Some(next) = queue.next_deadline()? {
+        queue.advance(next - queue.now()?)?;
+    }
+    assert_eq!((ticks.try_iter().count(), queue.now()?), (5, at(50)));
+    Ok(())
+}
+
+#[test]
 fn an_idle_timeout_is_postponed() -> Result<(), Error> {
     let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
     let timer = queue.after(ns(100), seen.closure())?;
