@@ -15,6 +15,7 @@ from .functions import checked
 from .queues import Dropped, Handler, Queue
 from .timers import Timer
 from .values import FOREVER, FOREVER_NS, Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+from .virtual_loop import VirtualTimeLoop as VirtualTimeLoop
 
 
 class _LoopQueue(Queue):
@@ -165,7 +166,7 @@ class Timers:
     """Timers on the running loop: `async with Timers() as timers: await timers.sleep(0.02)`.
 
     An Exception that a handler on its queue raises reaches the loop's exception handler; KeyboardInterrupt and SystemExit
-    end the loop, as those of its own callbacks do. Use it on the loop's thread.
+    end the loop, as those of its own callbacks do. Use it on the loop's thread. On a VirtualTimeLoop its time is the loop's.
     """
 
     queue: Queue
@@ -180,14 +181,18 @@ class Timers:
         self._sleepers: "Set[asyncio.Future[int]]" = set()
         self._iterators: "Set[asyncio.Future[None]]" = set()
         self._tasks: "Set[asyncio.Task[object]]" = set()
-        queue = _LoopQueue(QueueKind.HOST, label=label, bound=bound)
-        self.queue = queue
-        try:
-            self._descriptor = queue.fd
-            self.loop.add_reader(self._descriptor, self._process)
-        except BaseException:
-            queue.shutdown()
-            raise
+        self._descriptor: Optional[int] = None
+        if isinstance(self.loop, VirtualTimeLoop):
+            self.queue = queue = _LoopQueue(QueueKind.VIRTUAL, label=label, start_ns=self.loop.queue.now_ns)
+            self.loop._queues.append(queue)
+        else:
+            self.queue = queue = _LoopQueue(QueueKind.HOST, label=label, bound=bound)
+            try:
+                self._descriptor = queue.fd
+                self.loop.add_reader(self._descriptor, self._process)
+            except BaseException:
+                queue.shutdown()
+                raise
         queue.of = self
         assert queue._life is not None
         queue._life.report = _reporter(self.loop)
@@ -203,7 +208,8 @@ class Timers:
                 raise
 
     def _ended(self) -> None:
-        self.loop.remove_reader(self._descriptor)  # before the descriptor is closed
+        if self._descriptor is not None:
+            self.loop.remove_reader(self._descriptor)  # before the descriptor is closed
         if self.loop.is_closed():
             return
         if self.loop.is_running() and asyncio._get_running_loop() is not self.loop:

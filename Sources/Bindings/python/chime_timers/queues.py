@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 import weakref
+from datetime import datetime
 from typing import (TYPE_CHECKING, Any, Callable, List, NoReturn, Optional, Sized, SupportsFloat, SupportsInt, Tuple, TypeVar,
                     Union)
 
@@ -16,7 +17,7 @@ from .functions import (SLICE, Call, Function, InContext, Life, Owner, alive, ca
                         waits_no_more, woken)
 from .timers import Timer, release_unless_it_ticks_once, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
-                     number_in, outcome, read, text, text_in_c)
+                     number_in, outcome, read, since_1970_ns, text, text_in_c)
 
 if TYPE_CHECKING:
     import asyncio
@@ -56,6 +57,7 @@ class Queue:
     _cell = ctypes.c_uint64()  # the id; C writes it when it makes the queue
     _kind = QueueKind.SERIAL
     _label: Optional[str] = None
+    _has_dates = False
     _life: Optional[Life] = None
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
@@ -87,6 +89,7 @@ class Queue:
             seed=number_in(seed, "seed", 2**64))
         release_collected()
         self._kind, self._label, self._cell = kind, label, ctypes.c_uint64()
+        self._has_dates = clock == Clock.WALL or kind is QueueKind.VIRTUAL
         owner = Owner(self, self._cell, c.queue_release)
         self._life = Life(owner if kind in (QueueKind.HOST, QueueKind.VIRTUAL) else None)  # a release calls back there
         self._waiting = self._life.waiting
@@ -195,7 +198,7 @@ class Queue:
         return self._make(c.timer_create, None, function, label, armed, cancelled, background, target)
 
     def _make(self, make: Any, schedule: Optional[Schedule], function: Handler, label: Optional[str], armed: bool,
-               cancelled: bool, background: bool, target: int) -> Timer:
+               cancelled: bool, background: bool, target: int, once: bool = False) -> Timer:
         checked(function)
         options = c.TimerOptions(
             flags=c.TIMER_BACKGROUND if background else 0, handler=on_tick,
@@ -208,15 +211,14 @@ class Queue:
             options.context = number
             return (self._cell, *settings, timer._cell)
 
-        return self._timer(function, make, arguments, cancelled, bool(target))
+        return self._timer(function, make, arguments, cancelled, bool(target), once)
 
     def _timer(self, function: Handler, make: Any, arguments: Callable[[Timer, int], Tuple[Any, ...]],
-               cancelled: bool = False, target: bool = False) -> Timer:
+               cancelled: bool = False, target: bool = False, once: bool = False) -> Timer:
         """The timer is there before C makes it, and has its id the moment that C has: whatever interrupts this, somebody
         has it, or nobody, and then it is released."""
         timer, called = Timer(0, self), InContext(function)
         timer._function = called
-        once = make is c.timer_after
         kept = Function(called, self._living(), Owner(timer, timer._cell, release_unless_it_ticks_once if once else c.timer_release),
                         cancelled or target)
         kept.once = once
@@ -239,7 +241,17 @@ class Queue:
         checked(function)
         first = nanoseconds(delay, "delay")
         return self._timer(function, c.timer_after, lambda timer, number: (
-            self._cell, first, on_tick, number, on_finalize, timer._cell))
+            self._cell, first, on_tick, number, on_finalize, timer._cell), once=True)
+
+    def at(self, when: "Union[datetime, float]", function: Handler) -> Timer:
+        """Calls function(tick) once, as `after` does, at a time of day: a datetime (a naive one is local time), or seconds as
+        time.time() counts them. The queue's clock is the wall clock, whose steps the timer follows, or it is a virtual queue,
+        whose time 0 is the beginning of 1970 then."""
+        checked(function)
+        schedule = Schedule(deadline_ns=since_1970_ns(when))
+        if not self._has_dates:
+            raise ValueError(f"a {self._kind.name} queue knows the time of day if it is made with clock=Clock.WALL")
+        return self._make(c.timer_start, schedule, function, None, False, False, False, 0, once=True)
 
     def every(self, interval: Duration, function: Handler, *, first: Optional[Duration] = None) -> Timer:
         """Calls function(tick) again and again, for the first time after `first`, or one interval from now."""

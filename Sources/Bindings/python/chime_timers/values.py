@@ -5,7 +5,7 @@ import math
 import numbers
 import operator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, Union
 
@@ -53,6 +53,19 @@ def nanoseconds(duration: Duration, name: str = "duration") -> int:
     else:
         raise _no_duration(duration, name)
     return max(-FOREVER_NS - 1, min(count, FOREVER_NS))
+
+
+def since_1970_ns(when: Union[datetime, float]) -> int:
+    """A time of day in nanoseconds; what is beyond 292 years saturates."""
+    if isinstance(when, datetime):
+        try:
+            when = when.astimezone(timezone.utc)
+        except OverflowError:  # of a local time at the ends of the calendar
+            when = when.replace(tzinfo=timezone.utc)
+        return nanoseconds(when - datetime(1970, 1, 1, tzinfo=timezone.utc))
+    if not hasattr(type(when), "__float__"):
+        raise TypeError(f"when must be a datetime or a number of seconds since 1970, not {type(when).__name__}")
+    return nanoseconds(when, "when")
 
 
 def instant(value: int, name: str) -> int:

@@ -14,7 +14,7 @@ import sys
 import threading
 import unittest
 import weakref
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
@@ -154,6 +154,31 @@ class VirtualTime(WatchedTest):
             self.assertEqual(timer.remaining_ns, chime.FOREVER_NS)
         with self.assertRaisesRegex(ValueError, "delay must not be NaN"):
             self.queue.after(math.nan, self.function)
+
+    def test_at_a_time_of_day(self):
+        evening = datetime(1970, 1, 1, 18, tzinfo=timezone(timedelta(hours=-2)))
+        naive = datetime(1970, 1, 2, 12)
+        local = naive.timestamp()
+        self.queue.jump(3600)
+        for when in evening, naive, 86_400.5, datetime(1969, 1, 1, tzinfo=timezone.utc), Decimal(7200):
+            self.queue.at(when, self.function)  # nobody keeps them
+        gc.collect()
+        self.queue.advance(3 * 86_400)
+        self.assertEqual(sorted(self.times()), sorted([-365 * 86_400, 7200, 20 * 3600, 86_400.5, local]))
+        self.assertEqual(self.queue.stats().timers, 0)
+        for when in datetime.max, datetime.max.replace(tzinfo=timezone.utc), math.inf:
+            timer = self.queue.at(when, self.function)
+            self.assertEqual(timer.next_deadline_ns, chime.FOREVER_NS)
+            timer.release()
+        with Queue(clock=chime.Clock.WALL) as wall, Queue() as other:
+            ticked = threading.Event()
+            wall.at(datetime.now() + timedelta(milliseconds=20), lambda tick: ticked.set())
+            self.assertTrue(ticked.wait(WATCHDOG))
+            with self.assertRaisesRegex(ValueError, "clock=Clock.WALL"):
+                other.at(datetime.now(), self.function)
+            for when in "12:00", None, timedelta(1), b"":
+                with self.assertRaisesRegex(TypeError, "a datetime or a number of seconds since 1970"):
+                    wall.at(when, self.function)
 
     def test_an_idle_timeout_is_postponed(self):
         self.timer = timer = self.queue.after(100, self.function)

@@ -16,12 +16,13 @@ PROGRAM = """
 import asyncio
 import concurrent.futures
 import contextlib
-from datetime import timedelta
-from typing import AsyncIterator, Dict, Iterator, List
+import time
+from datetime import datetime, timedelta
+from typing import AsyncIterator, Coroutine, Dict, Iterator, List
 
 import chime_timers as chime
 from chime_timers import Outcome, Queue, QueueKind, Schedule, Tick, Timer
-from chime_timers.aio import Timers
+from chime_timers.aio import Timers, VirtualTimeLoop
 
 
 def handler(tick: Tick) -> None: ...
@@ -76,6 +77,10 @@ def program(queue: Queue, session: Session, seen: List[int], found: Dict[str, Li
     queue.after(1, lambda tick: coroutine(tick))  # refused
     queue.run_soon(async_nothing)  # refused
     queue.run_soon(yields_nothing)  # refused
+    queue.at(datetime.now(), handler)
+    queue.at(time.time() + 1, session)
+    queue.at(datetime.now(), coroutine)  # refused
+    queue.at(timedelta(1), handler)  # refused
     queue.after("1", handler)  # refused
     queue.after(1, nothing)  # refused
 
@@ -88,6 +93,11 @@ async def on_a_loop(timers: Timers) -> None:
         timeout.postpone(5)
         timeout.reschedule(None)
     late: float = await timers.sleep(1)
+
+
+def on_virtual_time(main: Coroutine[None, None, int]) -> int:
+    with contextlib.closing(VirtualTimeLoop()) as loop:
+        return loop.run_until_complete(main)
 """
 
 
