@@ -1,6 +1,6 @@
 /*
  * What a cancel does that comes when two timers of Asio's are due and the first one's handler runs, and the same with Chime:
- * a row of the table in README.md. (`make table` runs it. Its exit status is 1 if Chime does not do what the table says.)
+ * a row of the front page's table. (`make table` runs it. Its exit status is 1 if Chime does not do what the table says.)
  */
 #include <chime.h>
 

@@ -1,6 +1,6 @@
 /*
- * What some calls do with a bare timerfd, libuv's timer and a POSIX timer, and the same with Chime: each row of the table in
- * README.md. (`make table` runs it. Its exit status is 1 if Chime does not do what the table says.)
+ * What some calls do with a bare timerfd, libuv's timer and a POSIX timer, and the same with Chime: rows of the front page's
+ * table. (`make table` runs it. Its exit status is 1 if Chime does not do what the table says.)
  */
 #define _GNU_SOURCE
 #include <chime.h>
