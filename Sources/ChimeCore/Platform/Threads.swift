@@ -1,7 +1,7 @@
 internal import CPlatform
 
 /// Threads that Chime creates: detached, and named for debuggers. The host's signal handlers run on the host's threads,
-/// but for those of faults. What else such a thread is stands in a table of Sources/Systems.md.
+/// but for those of faults. What else such a thread is stands in Sources/Systems.md.
 package enum OwnThread {
   /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
   static func canBeMade(_ count: Int) -> Bool {
