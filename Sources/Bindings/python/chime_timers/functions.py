@@ -395,14 +395,19 @@ def checked(function: Callable[..., object], name: str = "function", allows_asyn
             raise TypeError(f"{name} must not be a generator function, because nothing would iterate over it")
 
 
-def passed(function: Function, make: Any, arguments: Callable[[int], Tuple[Any, ...]]) -> int:
-    """Passes a function to Chime, which has it from then on if `make` succeeds; its number, which is one of the arguments."""
+def passed(function: Function, make: Any, arguments: Callable[[int], Tuple[Any, ...]],
+           makes_room: Callable[[], bool] = lambda: False) -> int:
+    """Passes a function to Chime, which has it from then on if `make` succeeds; its number, which is one of the arguments.
+    makes_room: at a limit, whether to try again."""
     answers: List[int] = []
     number = next(_numbers)
     release_collected()
     try:
         functions[number] = function
         step(answers, make, arguments(number))
+        while answers[0] == c.ERROR_LIMIT and makes_room():
+            answers.clear()
+            step(answers, make, arguments(number))
         if answers[0] < 0:
             raise Error(answers[0])
         return number

@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import gc
 import queue
 import threading
 import time
@@ -58,6 +59,7 @@ class Queue:
     _kind = QueueKind.SERIAL
     _label: Optional[str] = None
     _has_dates = False
+    _is_full_until = 0.0
     _life: Optional[Life] = None
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
@@ -68,7 +70,7 @@ class Queue:
 
         label: for `dump` and debuggers
         clock: MONOTONIC unless given
-        timer_limit: how many timers may exist at once
+        timer_limit: how many timers may exist at once; at the limit, timers at rest that nobody holds are collected first
         start_ns, honour_leeway, seed: of a virtual queue; the seed is that of Schedule.jitter
         bound, records: of a host-driven one
         realtime_priority: of a precise one
@@ -224,13 +226,29 @@ class Queue:
         kept.once = once
         kept.silent = target and not cancelled
         try:
-            timer._number = passed(kept, make, lambda number: arguments(timer, number))
+            timer._number = passed(kept, make, lambda number: arguments(timer, number), self._makes_room)
             if make is c.timer_create:
                 kept.settle(timer._cell, called)
             return timer
         except BaseException:
             timer.release()
             raise
+
+    def _makes_room(self) -> bool:
+        """At timer_limit: whether a collection has found timers at rest that nobody holds, such as those of objects that hold
+        their own. Not where the limit is one of running timers, and not again at once after one that has found none."""
+        stats = c.QueueStats()
+        if not gc.isenabled() or time.monotonic() < self._is_full_until or c.queue_get_stats(self._cell, stats) != c.OK:
+            return False
+        timers = stats.timers
+        if stats.running < timers:
+            gc.collect()
+            while collected:
+                release_collected()
+            if c.queue_get_stats(self._cell, stats) == c.OK and stats.timers < timers:
+                return True
+            self._is_full_until = time.monotonic() + 0.1
+        return False
 
     def _living(self) -> Life:
         """Of a queue that has ended, one that it will refuse."""
@@ -268,7 +286,7 @@ class Queue:
         checked(function)
         first = nanoseconds(delay, "delay")
         passed(Function(InContext(function), self._living()), c.timer_after, lambda number: (
-            self._cell, first, on_tick, number, on_finalize, None))
+            self._cell, first, on_tick, number, on_finalize, None), self._makes_room)
 
     # Functions
 

@@ -344,6 +344,55 @@ class Cycles(WatchedTest):
             self.assertIsNone(function.function)
 
 
+class Limits(WatchedTest):
+    """A limit counts what can still tick."""
+
+    def test_an_object_that_holds_its_own_timer_at_rest_does_not_count(self):
+        for start in (lambda queue, expire: queue.after(1, expire), lambda queue, expire: queue.start(Schedule(first=1), expire)):
+            with Queue(QueueKind.VIRTUAL, timer_limit=10) as queue:
+                class Session:
+                    count = 0
+
+                    def __init__(self):
+                        Session.count += 1
+                        self.timer = start(queue, self.expire)
+
+                    def expire(self, tick):
+                        if Session.count < 100:
+                            Session()
+                        elif Session.count == 100:
+                            queue.once(1, lambda tick: setattr(Session, "count", 101))
+
+                Session()
+                queue.advance(1000)
+                self.assertEqual(Session.count, 101)
+
+    def test_where_there_is_nothing_to_collect_the_limit_costs_nothing(self):
+        with Queue(QueueKind.VIRTUAL, timer_limit=3) as queue:
+            held = [queue.after(HOUR, print) for _ in range(3)]
+            collections = []
+
+            def look(phase, info):
+                if phase == "start" and info["generation"] == 2:
+                    collections.append(time.monotonic())
+
+            gc.collect()
+            gc.callbacks.append(look)
+            try:
+                for at_rest in False, True:
+                    for _ in range(100):
+                        with self.assertRaises(chime.LimitReached):
+                            queue.after(1, print)
+                    if not at_rest:
+                        self.assertEqual(collections, [])
+                        held[0].cancel()
+                self.assertGreater(len(collections), 0)
+                for one, next_one in zip(collections, collections[1:]):
+                    self.assertGreaterEqual(next_one - one, 0.1)
+            finally:
+                gc.callbacks.remove(look)
+
+
 class Dropped(WatchedTest):
     def test_timers_that_were_dropped_are_taken_up_in_portions(self):
         """By each call some, so that none of them waits for a hundred thousand."""
