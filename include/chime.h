@@ -18,9 +18,8 @@
  * late. (On a concurrent queue, only the thread about to call its handler waits.) After its change a call may wake the
  * queue. That holds up nobody, except on virtual and dispatch queues, and on precise ones where the system is not
  * Linux: there the ticks of the same queue can wait for it, a few hundred instructions. The ticks of a run loop can
- * wait as long for a thread that makes a queue there or calls a function of chime_run_loop.h on it. Now and then a call
- * that makes or releases a timer waits likewise for another one of the same queue, and so does a tick after which a timer
- * is released; queues are made, and end, one after another. See Limits.md for threads of low priority.
+ * wait as long for a thread that makes a queue there or calls a function of chime_run_loop.h on it. Queues are made, and
+ * end, one after another. See Limits.md for threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -98,11 +98,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.stopRequest.reset()
     unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
     unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
-    if options.timerLimit > 0 {
-      unsafe storage.pointee.slots.withLock { slots in
-        // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
-        slots.limit = options.timerLimit
-      }
-    }
+    // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
+    if options.timerLimit > 0 { unsafe storage.pointee.limit.store(options.timerLimit, ordering: .relaxed) }
   }
 }

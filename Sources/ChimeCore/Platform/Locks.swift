@@ -46,8 +46,15 @@ internal import CPlatform
     return try unsafe body(&value.pointee)
   }
 
-  /// `withLock` for queries, which wait for no thread that stands still: `nil` where another one has the lock for longer than
-  /// a change takes.
+  /// `withLock`, or `nil` while another thread has the lock.
+  package borrowing func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
+    if unsafe !chime_lock_try(lock) { return nil }
+    defer { unsafe chime_lock_give(lock) }
+    return unsafe body(&value.pointee)
+  }
+
+  /// `withLock` for those who wait for no thread that stands still: `nil` where another one has the lock for longer than a
+  /// change takes.
   package borrowing func withLockIfSoon<Result>(_ body: (inout Value) -> Result) -> Result? {
     var spinWait = SpinWait()
     while unsafe !chime_lock_try(lock) { if !spinWait.spin() { return nil } }

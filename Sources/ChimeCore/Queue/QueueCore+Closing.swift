@@ -136,7 +136,7 @@ extension QueueCore {
       let word = slot.word
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
-    guard isIdle, !control.isLimited || control.liveCount == 0 else { return }
+    guard isIdle, !control.isLimited || control.givenOut == 0 else { return }
     isClosed = true
     wheel.close()
     records = Records()

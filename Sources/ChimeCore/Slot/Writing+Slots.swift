@@ -24,7 +24,7 @@ extension QueueControlBlock {
   /// A timer of a queue with a limit is about to be released, and its slot stays until its last callbacks have run. While
   /// it is being written, its queue does not end.
   @inline(never)
-  func noteReleased(_: borrowing Writing) { unsafe storage.pointee.slots.withLock { $0.released &+= 1 } }
+  func noteReleased(_: borrowing Writing) { changeGivenOut { $0.released &+= 1 } }
 
   /// `free` for the frequent case: a timer without side record and owned context, whose slot fits into the calling
   /// thread's cache; `nil` then. For any other nothing is done.

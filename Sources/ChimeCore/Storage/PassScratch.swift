@@ -21,7 +21,22 @@ import Synchronization
     guard let memory = unsafe Memory.map(slots * PassScratch.bytes) else { return nil }
     unsafe base = memory
     self.slots = slots
+    if UInt(bitPattern: memory) >> 48 != 0 { invariantFailure("an address of more than 48 bits", Int64(slots)) }
   }
+
+  /// Where it is and how large, in one word: pages begin at multiples of 4096, and the slots are those of whole chunks. 0 is
+  /// none.
+  var bits: UInt64 {
+    unsafe UInt64(UInt(bitPattern: base)) >> 12 | UInt64(slots / SlotChunk.slotCount) << 36
+  }
+
+  init?(bits: UInt64) {
+    guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: UInt((bits << 28) >> 16)) else { return nil }
+    unsafe base = memory
+    slots = PassScratch.slots(bits: bits)
+  }
+
+  static func slots(bits: UInt64) -> Int { Int(bits >> 36) * SlotChunk.slotCount }
 
   func unmap() { unsafe Memory.unmap(base, slots * PassScratch.bytes) }
 

@@ -7,25 +7,33 @@ import Synchronization
 /// the pages that go leave both where the slot's wheel position is otherwise, which is nowhere (`LeftCell`), and have them back
 /// when the slot is given out again. Meanwhile a cell is zeroes, or as it was: a free slot, for whoever has an old id.
 extension QueueControlBlock {
-  /// To be called when the queue has ended and nobody visits its slots any more, before the next one can begin.
+  /// To be called when the queue has ended and nobody visits its slots any more, before the next one can begin. Not while
+  /// a late creator, who stands still, has the lock.
   func giveBack() {
-    unsafe storage.pointee.scratch.withLock { $0?.discard() }
-    unsafe storage.pointee.slots.withLock { store in
-      if let first = store.firstRegion { unsafe Memory.discard(first.base, first.count * WheelPage.size) }
-      for chunk in store.chunks where Slab.canGiveBack(chunk, but: store.fresh) {
-        unsafe Slab.head(of: chunk).pointee.pages = .leaving
+    if let scratch = takeScratch() {
+      scratch.discard()
+      leaveScratch(scratch)
+    }
+    _ = unsafe storage.pointee.slots.withLockIfSoon { store in
+      if let first = firstWheelPages { unsafe Memory.discard(first.base, first.count * WheelPage.size) }
+      listReturned(&store)
+      var chunks = ChunkCursor()
+      while let chunk = chunks.next(of: self) {
+        if Slab.canGiveBack(chunk, but: store.fresh) { unsafe chunk.head.pointee.pages = .leaving }
       }
       // The list is chained through the cells. It keeps what is in other chunks, in its order.
       for _ in 0..<store.free.count {
         guard let index = store.free.popFirst() else { break }
         if unsafe Slab.head(of: index.chunk).pointee.pages == .inUse { store.free.append(index) }
       }
-      for chunk in store.chunks where unsafe Slab.head(of: chunk).pointee.pages == .leaving {
+      chunks = ChunkCursor()
+      while let chunk = chunks.next(of: self) {
+        if unsafe chunk.head.pointee.pages != .leaving { continue }
         Slab.giveBackPages(of: chunk, but: store.fresh)
-        unsafe Slab.head(of: chunk).pointee.pages = .left
-        if store.fresh.begins(in: chunk) { store.fresh = store.fresh.behind(chunk) }
+        unsafe chunk.head.pointee.pages = .left
+        if store.fresh.begins(in: chunk.number) { store.fresh = store.fresh.behind(chunk.number) }
       }
-      store.nextLeft = 0
+      store.nextLeft = ChunkCursor()
     }
   }
 }
@@ -36,16 +44,15 @@ extension Slab {
 
   /// Whether the pages of a chunk can be given back: each slot that was ever given out is in the list of free ones, and
   /// nothing else refers to it.
-  static func canGiveBack(_ chunk: SlotChunk, but fresh: SlotRange) -> Bool {
-    if fresh.containsAll(of: chunk) { return false }
-    let head = unsafe head(of: chunk)
-    return unsafe head.pointee.pages == .inUse && head.pointee.out.load(ordering: .acquiring) == 0
+  static func canGiveBack(_ chunk: Chunk, but fresh: SlotRange) -> Bool {
+    if fresh.containsAll(of: chunk.number) { return false }
+    return unsafe chunk.head.pointee.pages == .inUse && chunk.head.pointee.out.load(ordering: .acquiring) == 0
       && areAtRest(chunk.slots.without(fresh))
   }
 
   /// Leaves what ids need of the cells behind the first page (P14g), and lets the system have the other pages.
-  static func giveBackPages(of chunk: SlotChunk, but fresh: SlotRange) {
-    let base = unsafe self.chunk(of: chunk.first) - cellsOffset
+  static func giveBackPages(of chunk: Chunk, but fresh: SlotRange) {
+    let base = unsafe chunk.cells - cellsOffset
     for index in chunk.slots.without(fresh) {
       let slot = slot(index)
       if unsafe UnsafeMutableRawPointer(slot.cell) < base + firstPage { continue }

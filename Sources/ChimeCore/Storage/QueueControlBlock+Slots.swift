@@ -1,28 +1,25 @@
 import Synchronization
 
 /// The list of free slots that threads' caches draw on (`Writing+Slots.swift`). It is behind the control block's lock, and
-/// is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
+/// is used once for many slots. But no thread waits for another that stands still with the lock: what is given back
+/// meanwhile is left beside the list, and who finds too little there makes new slots (P14h).
 extension QueueControlBlock {
   /// Takes a free slot out of the list, and more for the thread's cache.
   func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
-    // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
-    // locked at once.
+    if isLimited { try countGivenOut() }
     let cache = isLimited ? nil : thread.claimCacheIfWorthIt(for: self)
-    return try unsafe storage.pointee.slots.withLock { store throws(Status) in
-      if isLimited, store.live &- store.released >= store.limit {
-        throw Status.limit.because("queue has as many timers as its timer_limit admits")
-      }
-      // Where there is no cache, the list keeps as many as one would.
-      guard let index = take(&store, keeping: cache == nil && !isLimited ? ThreadCache.kept : 0) else {
-        throw Memory.refusal
-      }
-      store.live &+= 1
-      if let cache {
-        while cache.count < ThreadCache.filled, let more = take(&store, keeping: 0) { _ = cache.push(more) }
-      }
+    let listed = unsafe storage.pointee.slots.withLockIfSoon { store -> SlotIndex? in
+      listReturned(&store)
+      guard let index = take(&store) else { return nil }
+      if let cache { while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) } }
       showGivenOut(store)
-      return Slab.slot(index)
+      return index
     }
+    guard let index = listed ?? takeBesideList(cache) else {
+      if isLimited { changeGivenOut { $0.slots &-= 1 } }
+      throw Memory.refusal
+    }
+    return Slab.slot(index)
   }
 
   /// A free slot for a thread whose cache serves another queue, as `takeSlotSlow` would take one; `nil` where that has more
@@ -30,62 +27,76 @@ extension QueueControlBlock {
   @inline(__always)
   func takeListed(_ thread: ThreadState) -> SlotIndex? {
     if isLimited || thread.claimCacheIfWorthIt(for: self) != nil { return nil }
-    return unsafe storage.pointee.slots.withLock { store in
+    let index = unsafe storage.pointee.slots.withLockIfFree { store -> SlotIndex? in
       guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { return nil }
-      store.count(out: 1, of: index.chunk)
-      store.live &+= 1
+      index.chunk.count(out: 1)
       showGivenOut(store)
       return index
     }
+    return index ?? nil
   }
 
-  /// Puts a free slot into the list, with others of a cache that is full.
+  /// Puts a free slot into the thread's cache, which gives others to the list if it is full, or into the list; or notes
+  /// that it has no version left.
   func freeSlow(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool, released: Bool) {
-    let cache = isLimited || usedUp ? nil : thread?.claimCacheIfWorthIt(for: self)
-    unsafe storage.pointee.slots.withLock { store in
-      store.live &-= 1
-      if released { store.released &-= 1 }
-      if usedUp {
-        store.countUsedUp(of: slot.index.chunk)
-        if store.isUsedUp(slot.index.chunk) { store.usedUpChunks += 1 }
-        return
+    if usedUp {
+      noteUsedUp(slot.index.chunk)
+    } else if !isLimited, let cache = thread?.claimCacheIfWorthIt(for: self) {
+      if cache.count == ThreadCache.capacity {
+        giveBack { cache.count > ThreadCache.halved ? cache.takeOldest() : nil }
       }
-      put(slot.index, &store)
-      if let cache {
-        while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
+      _ = cache.push(slot.index)
+    } else {
+      var index: SlotIndex? = slot.index
+      giveBack {
+        defer { index = nil }
+        return index
       }
     }
+    guard isLimited else { return }
+    changeGivenOut {
+      $0.slots &-= 1
+      if released { $0.released &-= 1 }
+    }
     // The last thing that a call does, or inside a pass, which does it itself.
-    if isLimited, id == 0 { try? wakeToDispose() }
+    if id == 0 { try? wakeToDispose() }
   }
 
   /// Empties a thread's cache into the list.
-  func emptyCache(_ cache: ThreadCache) {
-    unsafe storage.pointee.slots.withLock { store in
-      while let index = cache.takeOldest() { put(index, &store) }
+  func emptyCache(_ cache: ThreadCache) { giveBack { cache.takeOldest() } }
+
+  /// Puts slots into the list, the oldest first; beside it while another thread has the lock.
+  private func giveBack(_ next: () -> SlotIndex?) {
+    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in
+      listReturned(&store)
+      while let index = next() { put(index, &store) }
     }
+    if isDone != nil { return }
+    var returned = ReturnedSlots()
+    while let index = next() { returned.push(index) }
+    returned.leave(in: self)
   }
 
-  /// Chunks that belong to the control block.
-  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count } }
-
-  /// Slots of a limited control block that are given out.
-  var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
-
-  /// Puts a slot at the end of the free list.
+  /// Puts a slot at the end of the list.
   private func put(_ index: SlotIndex, _ store: inout SlotStore) {
-    store.count(out: -1, of: index.chunk)
+    index.chunk.count(out: -1)
     store.free.append(index)
   }
 
-  /// - Parameter kept: as many free slots stay in the list, if others can be made.
-  private func take(_ store: inout SlotStore, keeping kept: Int) -> SlotIndex? {
+  /// Puts what was left beside the list into it.
+  func listReturned(_ store: inout SlotStore) {
+    if unsafe storage.pointee.returned.load(ordering: .relaxed) == .none { return }
+    var returned = ReturnedSlots.take(from: self)
+    returned.reverse()
+    while let index = returned.pop() { put(index, &store) }
+  }
+
+  private func take(_ store: inout SlotStore) -> SlotIndex? {
     let index: SlotIndex
-    // Unused slots come first while too few others would come before a slot is used again.
-    if store.free.count > (store.fresh.isEmpty ? kept : ThreadCache.kept), let free = store.free.popFirst() {
+    // The list keeps as many as a cache; unused slots come while too few others would come before a slot is used again.
+    if store.free.count > ThreadCache.kept, let free = store.free.popFirst() {
       index = free
-      // The lists of what there is are objects of the language's.
-    } else if !store.fresh.isEmpty || Memory.promises({ addFresh(&store) }), let fresh = store.fresh.next() {
+    } else if !store.fresh.isEmpty || addFresh(&store), let fresh = store.fresh.next() {
       index = fresh
       if store.freshHaveLeft { Slab.haveBackCell(of: fresh) }
     } else if let free = store.free.popFirst() {
@@ -93,9 +104,65 @@ extension QueueControlBlock {
     } else {
       return nil
     }
-    store.count(out: 1, of: index.chunk)
+    index.chunk.count(out: 1)
     return index
   }
+
+  /// Takes a slot while another thread stands still with the lock: the oldest of those that were left beside the list, if
+  /// enough others stay there (P14e), or a new one.
+  @inline(never)
+  private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
+    var returned = ReturnedSlots.take(from: self)
+    let index = returned.takeBehind(ThreadCache.kept, cache)
+    returned.leave(in: self)
+    // Their chunks count them as given out.
+    guard index == nil else {
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
+      return index
+    }
+    guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
+    if let cache { while cache.count < ThreadCache.filled, let more = fresh.next() { _ = cache.push(more) } }
+    var others = ReturnedSlots()
+    while let index = fresh.next() { others.push(index) }
+    others.leave(in: self)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return new
+  }
+
+  // MARK: Limits
+
+  /// Slots of a limited control block that are given out.
+  var givenOut: UInt64 { unsafe UInt64(storage.pointee.givenOut.load(ordering: .sequentiallyConsistent).slots) }
+
+  /// Counts a slot that is about to be given out.
+  private func countGivenOut() throws(Status) {
+    let limit = unsafe storage.pointee.limit.load(ordering: .relaxed)
+    let isCounted = changeGivenOut {
+      if $0.timers >= limit { return false }
+      $0.slots &+= 1
+      return true
+    }
+    if !isCounted { throw Status.limit.because("queue has as many timers as its timer_limit admits") }
+  }
+
+  /// Pairs with the queue's end: who gives a slot back counts, then looks at the id; the end takes the id away, then looks
+  /// at the count (P14j).
+  func changeGivenOut<Result>(_ change: (inout GivenOut) -> Result) -> Result {
+    var old = unsafe storage.pointee.givenOut.load(ordering: .relaxed)
+    while true {
+      var new = old
+      let result = change(&new)
+      let (isDone, found) = unsafe storage.pointee.givenOut.compareExchange(
+        expected: old, desired: new, ordering: .sequentiallyConsistent)
+      if isDone { return result }
+      old = found
+    }
+  }
+
+  // MARK: New slots
+
+  /// Chunks that belong to the control block, or are about to.
+  var chunkCount: Int { unsafe storage.pointee.chunkCount.load(ordering: .relaxed) }
 
   /// Makes slots that can be given out; false if there is no memory.
   @inline(never)
@@ -105,50 +172,63 @@ extension QueueControlBlock {
 
   /// Makes the slots of a chunk that was given back those that are given out next. False if there is no such chunk.
   func takeLeftChunk(_ store: inout SlotStore) -> Bool {
-    while store.nextLeft < store.chunks.count {
-      let chunk = store.chunks[store.nextLeft]
-      store.nextLeft += 1
-      let head = unsafe Slab.head(of: chunk)
-      if unsafe head.pointee.pages != .left { continue }
-      unsafe head.pointee.pages = .inUse
+    while let chunk = store.nextLeft?.next(of: self) {
+      if unsafe chunk.head.pointee.pages != .left { continue }
+      unsafe chunk.head.pointee.pages = .inUse
       store.fresh = Slab.usable(chunk.slots)
       store.freshHaveLeft = true
       return true
     }
+    store.nextLeft = nil
     return false
   }
 
   /// By half, at first. A large queue grows by huge pages, which make its starts faster by a third to a half; where there
   /// is no room for those, as another.
   private func grow(_ store: inout SlotStore) -> Bool {
-    let half = store.chunks.count / 2
-    return half >= Slab.chunksInHugePages && grow(&store, by: Slab.chunksInHugePages)
-      || grow(&store, by: min(max(half, 1), 64))
-  }
-
-  @inline(never)
-  private func grow(_ store: inout SlotStore, by count: Int) -> Bool {
-    guard store.chunks.reserve(for: count), store.prepareFirstRegion(),
-      makeScratch(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
-      let fresh = unsafe Slab.addChunks(count, to: &store.chunks, owner: UnsafeMutableRawPointer(storage))
-    else { return false }
+    let half = chunkCount / 2
+    let large = half >= Slab.chunksInHugePages ? grow(by: Slab.chunksInHugePages) : nil
+    guard let fresh = large ?? grow(by: min(max(half, 1), 64)) else { return false }
     store.fresh = fresh
     store.freshHaveLeft = false
-    unsafe append(Slab.beginGroup(store.chunks[store.chunks.count - count], count: count), to: &store)
     return true
+  }
+
+  /// - Parameter allGivenOut: no slot of the one chunk is in the list.
+  @inline(never)
+  func grow(by count: Int, allGivenOut: Bool = false) -> SlotRange? {
+    let total = unsafe storage.pointee.chunkCount.wrappingAdd(count, ordering: .relaxed).newValue
+    guard prepareFirstWheelPages(), makeScratch(slots: total * Slab.slotsPerChunk),
+      let (group, slots) = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage))
+    else {
+      unsafe storage.pointee.chunkCount.wrappingAdd(-count, ordering: .relaxed)
+      return nil
+    }
+    if allGivenOut { unsafe group.pointee.out.store(slots.count, ordering: .relaxed) }
+    unsafe append(group)
+    return slots
+  }
+
+  private func noteUsedUp(_ number: SlotChunk) {
+    let head = unsafe Slab.head(of: number)
+    let count = unsafe head.pointee.usedUp.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    // Slot 0 never had a version.
+    guard Int(count) == Slab.slotsPerChunk - (number.number == 0 ? 1 : 0) else { return }
+    unsafe storage.pointee.usedUpChunks.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
   /// does not grow for ever (promise 14). False if there is no such chunk, or something still refers to each.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
-    if store.usedUpChunks == 0 || queue?.isHeldUp == true { return false }
-    for (i, chunk) in store.chunks.enumerated() where store.isUsedUp(chunk) && Slab.areAtRest(chunk.slots) {
+    if unsafe storage.pointee.usedUpChunks.load(ordering: .relaxed) == 0 || queue?.isHeldUp == true { return false }
+    var chunks = ChunkCursor()
+    while let chunk = chunks.next(of: self) {
+      if !chunk.isUsedUp || !Slab.areAtRest(chunk.slots) { continue }
       guard let renumbered = unsafe Slab.renumber(chunk, &store, owner: UnsafeMutableRawPointer(storage)) else {
         return false
       }
-      store.usedUpChunks -= 1
-      store.chunks[i] = renumbered
+      unsafe storage.pointee.usedUpChunks.wrappingAdd(-1, ordering: .relaxed)
       store.fresh = renumbered.slots
       store.freshHaveLeft = false
       return true
@@ -158,21 +238,124 @@ extension QueueControlBlock {
 
   // MARK: Wheel pages
 
-  /// Pages that no wheel has: the control block's own, then those that came with its chunks.
-  func takeWheelPages() -> WheelPageRegion? {
-    unsafe storage.pointee.slots.withLock { store in
-      if store.regionsTaken > store.chunks.count { return nil }
-      defer { store.regionsTaken += 1 }
-      return store.regionsTaken == 0 ? store.firstRegion : Slab.wheelPages(of: store.chunks[store.regionsTaken - 1])
+  /// Maps the wheel pages that the control block has without chunks; false if they are refused.
+  func prepareFirstWheelPages() -> Bool {
+    if firstWheelPages != nil { return true }
+    guard let region = WheelPageRegion.first() else { return false }
+    let isFirst = unsafe storage.pointee.firstWheelPages.compareExchange(
+      expected: nil, desired: region.base, ordering: .acquiringAndReleasing
+    ).exchanged
+    if !isFirst { unsafe Memory.unmap(region.base, region.count * WheelPage.size) }
+    return true
+  }
+
+  var firstWheelPages: WheelPageRegion? {
+    unsafe storage.pointee.firstWheelPages.load(ordering: .acquiring).map { unsafe WheelPageRegion(first: $0) }
+  }
+}
+
+extension Chunk {
+  /// Whether no slot has a version left.
+  var isUsedUp: Bool {
+    unsafe Int(head.pointee.usedUp.load(ordering: .acquiring)) == Slab.slotsPerChunk - (number.number == 0 ? 1 : 0)
+  }
+
+  /// The wheel pages that come with it.
+  var wheelPages: WheelPageRegion {
+    unsafe WheelPageRegion(
+      base: cells + (Slab.wheelPagesOffset - Slab.cellsOffset), count: Slab.wheelPagesPerChunk)
+  }
+
+  /// The slots that may hold a timer, if there are any outside the list of free ones; but for those that were never given
+  /// out, whose pages stay untouched.
+  func usedSlots(but fresh: SlotRange) -> SlotRange? {
+    if unsafe fresh.containsAll(of: initialNumber) || head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
+    return slots.without(fresh)
+  }
+}
+
+/// Free slots that are in no list: a chain, the latest first, through their cells' contexts (P14h).
+@safe struct ReturnedSlots {
+  private var latest = SlotLink.none
+  /// If it is known.
+  private var oldest: SlotIndex?
+
+  init() {}
+
+  /// All that were left beside a list.
+  static func take(from control: QueueControlBlock) -> ReturnedSlots {
+    var slots = ReturnedSlots()
+    slots.latest = unsafe control.storage.pointee.returned.exchange(.none, ordering: .acquiring)
+    return slots
+  }
+
+  mutating func push(_ index: SlotIndex) {
+    Slab.slot(index).nextFree = latest
+    latest = SlotLink(index)
+    if oldest == nil { oldest = index }
+  }
+
+  mutating func pop() -> SlotIndex? {
+    guard let slot = latest.slot else { return nil }
+    latest = slot.nextFree
+    return slot.index
+  }
+
+  mutating func reverse() {
+    var reversed = ReturnedSlots()
+    while let index = pop() { reversed.push(index) }
+    self = reversed
+  }
+
+  /// Takes the slot that comes behind so many, and those behind it into a cache, as many as that has room for.
+  mutating func takeBehind(_ kept: Int, _ cache: ThreadCache?) -> SlotIndex? {
+    guard var last = latest.slot else { return nil }
+    for _ in 1..<kept {
+      guard let next = last.nextFree.slot else { return nil }
+      last = next
+    }
+    guard let slot = last.nextFree.slot else { return nil }
+    var rest = slot.nextFree
+    while let cache, cache.count < ThreadCache.filled, let next = rest.slot {
+      rest = next.nextFree
+      _ = cache.push(next.index)
+    }
+    last.nextFree = rest
+    oldest = nil
+    return slot.index
+  }
+
+  /// Leaves all of them beside a list, on top of what is there.
+  mutating func leave(in control: QueueControlBlock) {
+    guard latest != .none else { return }
+    var head = unsafe control.storage.pointee.returned.load(ordering: .relaxed)
+    while true {
+      if let oldest {
+        Slab.slot(oldest).nextFree = head
+      } else if head != .none {
+        // The others are fewer.
+        var later = ReturnedSlots.take(from: control)
+        later.put(on: self)
+        self = later
+        head = .none
+      }
+      let (isDone, found) = unsafe control.storage.pointee.returned.compareExchange(
+        expected: head, desired: latest, ordering: .releasing)
+      if isDone { return }
+      head = found
     }
   }
 
-  func freeWheelPages() { unsafe storage.pointee.slots.withLock { $0.regionsTaken = 0 } }
+  private mutating func put(on others: ReturnedSlots) {
+    guard var last = latest.slot else { return self = others }
+    while let next = last.nextFree.slot { last = next }
+    last.nextFree = others.latest
+  }
 }
 
 extension QueueControlBlock {
   /// Whether there is room that the pass has not taken.
-  var hasScratch: Bool { unsafe storage.pointee.hasScratch.load(ordering: .relaxed) }
+  var hasScratch: Bool { unsafe storage.pointee.scratch.load(ordering: .relaxed) != 0 }
 
   /// Makes room for so many slots; false if it is refused.
   func makeScratch(slots: Int) -> Bool {
@@ -182,36 +365,43 @@ extension QueueControlBlock {
   }
 
   func takeScratch() -> PassScratch? {
-    unsafe storage.pointee.scratch.withLock { scratch in
-      defer { scratch = nil }
-      unsafe storage.pointee.hasScratch.store(false, ordering: .relaxed)
-      return scratch
-    }
+    unsafe PassScratch(bits: storage.pointee.scratch.exchange(0, ordering: .acquiring))
   }
 
-  /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept.
+  /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept. Who takes a word out owns what it
+  /// says.
   func leaveScratch(_ scratch: PassScratch) {
-    var smaller: PassScratch? = scratch
-    unsafe storage.pointee.scratch.withLock { kept in
-      if let kept, kept.slots > scratch.slots { return }
-      swap(&kept, &smaller)
-      unsafe storage.pointee.hasScratch.store(true, ordering: .relaxed)
+    var kept = unsafe storage.pointee.scratch.load(ordering: .relaxed)
+    while PassScratch.slots(bits: kept) < scratch.slots {
+      let (isDone, found) = unsafe storage.pointee.scratch.compareExchange(
+        expected: kept, desired: scratch.bits, ordering: .acquiringAndReleasing)
+      if isDone {
+        PassScratch(bits: kept)?.unmap()
+        return
+      }
+      kept = found
     }
-    smaller?.unmap()
+    scratch.unmap()
   }
 }
 
 /// Visits to the slots of a control block. They need no lock: a thread that is held up behind the one of the free slots
 /// delays no query, and one that is held up in a query no start (P14f).
 extension QueueControlBlock {
-  /// Puts chunks behind the others. Behind the lock.
-  func append(_ group: UnsafeMutablePointer<ChunkHead>, to store: inout SlotStore) {
-    if let last = unsafe store.lastGroup {
-      unsafe last.pointee.nextGroup.store(group, ordering: .releasing)
-    } else {
-      unsafe storage.pointee.firstGroup.store(group, ordering: .releasing)
+  /// The first group of its chunks.
+  var firstGroup: UnsafeMutablePointer<ChunkHead>? { unsafe storage.pointee.firstGroup.load(ordering: .acquiring) }
+
+  /// Puts chunks behind the others.
+  private func append(_ group: UnsafeMutablePointer<ChunkHead>) {
+    var next = unsafe storage.pointee.firstGroup.compareExchange(
+      expected: nil, desired: group, ordering: .acquiringAndReleasing
+    ).original
+    while let last = unsafe next {
+      unsafe next =
+        last.pointee.nextGroup.compareExchange(
+          expected: nil, desired: group, ordering: .acquiringAndReleasing
+        ).original
     }
-    unsafe store.lastGroup = group
   }
 
   /// Makes sure that visits do not miss the slots that were just taken out of the list. Behind the lock.
@@ -227,46 +417,37 @@ extension QueueControlBlock {
   /// Visits every slot that may hold a timer: of each chunk that has one outside the list of free ones, all that were ever
   /// given out. Slots given out in the meantime may be missed.
   func forEachSlot<Failure>(_ body: (TimerSlot) throws(Failure) -> Void) throws(Failure) {
-    var visit = beginVisit()
-    while let (chunk, slots) = unsafe visit.next() {
-      for index in slots { try body(unsafe Slab.slot(index, in: chunk)) }
+    let fresh = beginVisit()
+    var chunks = ChunkCursor()
+    while let (chunk, slots) = chunks.nextUsed(of: self, but: fresh) {
+      for index in slots { try body(unsafe Slab.slot(index, in: chunk.cells)) }
     }
   }
 
-  private func beginVisit() -> Visit {
+  /// Gives the slots that were never given out.
+  private func beginVisit() -> SlotRange {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    return unsafe Visit(
-      fresh: storage.pointee.fresh.load(ordering: .acquiring),
-      group: storage.pointee.firstGroup.load(ordering: .acquiring))
-  }
-
-  /// Where a visit is.
-  @safe private struct Visit {
-    let fresh: SlotRange
-    // SAFETY: in chunks, which are never unmapped.
-    var group: UnsafeMutablePointer<ChunkHead>?
-    var number = 0
-
-    /// The next chunk that has slots to be looked at, and those.
-    @unsafe @inline(never)
-    mutating func next() -> (chunk: UnsafeMutableRawPointer, slots: SlotRange)? {
-      while let group = unsafe group {
-        if unsafe number == group.pointee.groupCount {
-          unsafe self.group = group.pointee.nextGroup.load(ordering: .acquiring)
-          number = 0
-          continue
-        }
-        defer { number += 1 }
-        if let used = unsafe Slab.usedSlots(of: group, number, but: fresh) { return unsafe used }
-      }
-      return nil
-    }
+    return unsafe storage.pointee.fresh.load(ordering: .acquiring)
   }
 
   /// Visits every slot of one chunk; `number` may be larger than there are.
   func forEachSlot(inOneOfItsChunks number: Int, _ body: (TimerSlot) -> Void) {
-    let chunk = unsafe storage.pointee.slots.withLock { $0.chunks.isEmpty ? nil : $0.chunks[number % $0.chunks.count] }
-    guard let chunk else { return }
-    for index in chunk.slots { body(Slab.slot(index)) }
+    var chunks = ChunkCursor()
+    for _ in 0..<number % max(chunkCount, 1) { _ = chunks.next(of: self) }
+    guard let chunk = chunks.next(of: self) else { return }
+    for index in chunk.slots { unsafe body(Slab.slot(index, in: chunk.cells)) }
+  }
+}
+
+extension ChunkCursor {
+  /// The next chunk that has slots to be looked at, and those.
+  @inline(never)
+  fileprivate mutating func nextUsed(
+    of control: QueueControlBlock, but fresh: SlotRange
+  ) -> (chunk: Chunk, slots: SlotRange)? {
+    while let chunk = next(of: control) {
+      if let slots = chunk.usedSlots(but: fresh) { return (chunk, slots) }
+    }
+    return nil
   }
 }

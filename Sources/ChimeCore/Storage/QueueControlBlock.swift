@@ -58,19 +58,28 @@ import Synchronization
   private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
-  /// For visits, which need no lock: the first group of its chunks, and the slots that were never given out. Stored behind
-  /// the lock; see `showGivenOut` (P14f).
+  /// Free slots that were given back while another thread had the lock, the latest first (P14h).
+  let returned = Atomic<SlotLink>(.none)
+  /// For visits, which need no lock: the first group of its chunks, and the slots that were never given out. The latter are
+  /// stored behind the lock; see `showGivenOut` (P14f).
   let firstGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
   let fresh = Atomic<SlotRange>(.none)
+  /// How many chunks there are or are about to be, and how many of them have slots that have all used up their versions.
+  let chunkCount = Atomic<Int>(0)
+  let usedUpChunks = Atomic<Int>(0)
+  /// The wheel pages that the control block has without chunks. They come with the first of these.
+  let firstWheelPages = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// For a queue with a limit: how many timers may exist at once; and how many slots are given out.
+  let limit = Atomic<UInt64>(.max)
+  let givenOut = Atomic<GivenOut>(GivenOut())
   /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
   let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
   /// `pinned` (P7).
   let pins = Atomic<Int32>(0)
-  /// Room for what passes write down, until the pass takes it; see `PassScratch`. The flag is a hint that is set before
-  /// the slots are given out that the room is for.
-  let scratch = Locked<PassScratch?>(nil)
-  let hasScratch = Atomic<Bool>(false)
+  /// Room for what passes write down, until the pass takes it: a `PassScratch`. It is there before the slots are given out
+  /// that it is for (P14i).
+  let scratch = Atomic<UInt64>(0)
   /// The state of the random numbers for jitter; see `randomPart` (P26).
   let randomState = Atomic<UInt64>(0)
   /// While no queue lives here: the index of the next such control block, how much of its memory is kept, in chunks, and the
@@ -106,43 +115,36 @@ struct QueueTraits: OptionSet {
   static let honoursLeeway = QueueTraits(rawValue: 16)
 }
 
-/// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
-@safe struct SlotStore {
+/// The free slots of a control block, behind its lock, for which no thread waits longer than a change takes (P14h).
+struct SlotStore {
   var free = FreeSlots()
   /// Slots that were never given out, or not since their pages were given back.
   var fresh = SlotRange.none
-  var chunks: [SlotChunk] = []
-  /// The last group of these; see `ChunkHead`.
-  var lastGroup: UnsafeMutablePointer<ChunkHead>?
-  /// Where to look on for one of these whose pages were given back; and whether slots of such a one are the unused ones.
-  var nextLeft = Int.max
+  /// Where to look on for a chunk whose pages were given back, if there may be one; and whether slots of such a one are the
+  /// unused ones.
+  var nextLeft: ChunkCursor?
   var freshHaveLeft = false
-  /// How many of these have slots that have all used up their versions.
-  var usedUpChunks = 0
-  /// The wheel pages that the control block has without chunks. They come with the first of these.
-  private(set) var firstRegion: WheelPageRegion?
-  /// How many regions of wheel pages the queue's wheel has taken: this one, then those of the chunks, in their order.
-  var regionsTaken = 0
+}
 
-  /// Maps the first region if that was not done; false if it is refused.
-  mutating func prepareFirstRegion() -> Bool {
-    if firstRegion == nil { firstRegion = WheelPageRegion.first() }
-    return firstRegion != nil
+/// What a queue with a limit has given out: how many slots; and how many of their timers were released, whose last
+/// callbacks have not run.
+struct GivenOut: BitwiseCopyable {
+  var slots: UInt32 = 0
+  var released: UInt32 = 0
+  var timers: UInt64 { UInt64(slots &- released) }
+}
+
+extension GivenOut: AtomicRepresentable {
+  typealias AtomicRepresentation = UInt64.AtomicRepresentation
+
+  static func encodeAtomicRepresentation(_ value: consuming GivenOut) -> AtomicRepresentation {
+    UInt64.encodeAtomicRepresentation(UInt64(value.slots) | UInt64(value.released) << 32)
   }
 
-  /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
-  /// taken in the child.
-  @inline(never) @_optimize(none)
-  static func prime() {
-    var chunks = [SlotIndex.unused.chunk]
-    chunks.reserveCapacity(8)
+  static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> GivenOut {
+    let bits = UInt64.decodeAtomicRepresentation(stored)
+    return GivenOut(slots: UInt32(truncatingIfNeeded: bits), released: UInt32(bits >> 32))
   }
-
-  /// For a queue with a limit: how many timers may exist at once; how many slots are given out, and how many of those were
-  /// released.
-  var limit: UInt64 = .max
-  var live: UInt64 = 0
-  var released: UInt64 = 0
 }
 
 /// A reference to a queue's control block; free to copy, valid for ever.

@@ -188,7 +188,6 @@ package enum QueueControlBlocks: ProcessState {
     guard Slab.prepare(), let memory = unsafe Memory.mapTable(maximum * MemoryLayout<UInt>.size) else {
       return false
     }
-    SlotStore.prime()
     unsafe table.store(memory, ordering: .releasing)
     unsafe chime_layout_note_queues(memory)
     return true

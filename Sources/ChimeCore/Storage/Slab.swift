@@ -32,15 +32,16 @@ enum Slab: ProcessState {
   /// released; loads acquire, so the table's zeroes are seen (P14).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-  /// How many numbers of chunks are given out; and zeroes for a chunk that has another number now: 256 free slots that
-  /// are never given out.
-  @safe private struct Numbers {
-    var used = 0
-    // SAFETY: mapped memory that is never unmapped, and read only.
-    var nothing: UnsafeMutableRawPointer?
-  }
-  private static let numbers = Locked(Numbers())
-  static func makeGlobals() { numbers.withLock { _ in } }
+  /// How many numbers of chunks are given out.
+  private static let used = Atomic<Int>(0)
+  /// Zeroes for a chunk that has another number now: 256 free slots that are never given out.
+  // SAFETY: mapped memory that is never unmapped, and read only.
+  private nonisolated(unsafe) static let nothing = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
+  static func makeGlobals() { unsafe _ = (used.load(ordering: .relaxed), nothing.load(ordering: .relaxed)) }
+
+  /// Nothing to do: the table is empty, and numbering continues with the next chunks.
+  static func reinitialize() {}
 
   @inline(__always)
   private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
@@ -57,41 +58,44 @@ enum Slab: ProcessState {
       + Int(index.number >> 8)
   }
 
-  /// Makes the table; false if there is no memory. Called before the first queue exists.
+  /// Makes the table; false if there is no memory. Called before the first queue exists, behind a lock.
   static func prepare() -> Bool {
-    numbers.withLock { _ in
-      if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard let memory = unsafe Memory.mapTable(maximumChunks * MemoryLayout<Entry>.size) else {
-        return false
-      }
-      unsafe table.store(memory, ordering: .releasing)
-      unsafe chime_layout_note_chunks(memory)
-      return true
-    }
+    if unsafe table.load(ordering: .acquiring) != nil { return true }
+    guard let memory = unsafe Memory.mapTable(maximumChunks * MemoryLayout<Entry>.size) else { return false }
+    unsafe table.store(memory, ordering: .releasing)
+    unsafe chime_layout_note_chunks(memory)
+    return true
   }
 
-  /// Numbering continues with the next chunks.
-  static func reinitialize() { numbers.reinitialize() }
-
-  /// Maps `count` chunks for a queue control block, puts them behind its others, and gives their slots; `nil` when memory
-  /// or ids are used up.
-  static func addChunks(_ count: Int, to chunks: inout [SlotChunk], owner: UnsafeMutableRawPointer) -> SlotRange? {
-    numbers.withLock { numbers in
-      let first = numbers.used
-      let bytes = count * chunkStride
-      guard first + count <= maximumChunks,
-        let mapped = unsafe count == chunksInHugePages ? Memory.mapHuge(bytes) : Memory.map(bytes)
-      else { return nil }
-      let memory = unsafe mapped + cellsOffset
-      for i in 0..<count {
-        guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
-        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
-        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
-        unsafe chunks.append(SlotChunk(existing: first + i))
-      }
-      numbers.used += count
-      return usable(unsafe SlotRange(SlotChunk(existing: first), count: count))
+  /// The next numbers for so many chunks; `nil` when they are used up.
+  private static func takeNumbers(_ count: Int) -> SlotChunk? {
+    let end = used.wrappingAdd(count, ordering: .relaxed).newValue
+    if end > maximumChunks {
+      used.wrappingAdd(-count, ordering: .relaxed)
+      return nil
     }
+    return unsafe SlotChunk(existing: end - count)
+  }
+
+  /// Maps `count` chunks for a queue control block, a group of their own; `nil` when memory or ids are used up.
+  static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> (UnsafeMutablePointer<ChunkHead>, SlotRange)? {
+    let bytes = count * chunkStride
+    guard let mapped = unsafe count == chunksInHugePages ? Memory.mapHuge(bytes) : Memory.map(bytes) else { return nil }
+    guard let first = takeNumbers(count) else {
+      unsafe Memory.unmap(mapped, bytes)
+      return nil
+    }
+    let memory = unsafe mapped + cellsOffset
+    let head = unsafe head(at: memory)
+    unsafe head.pointee.groupNumber = UInt32(first.number)
+    unsafe head.pointee.groupCount = UInt32(count)
+    for i in 0..<count {
+      // SAFETY: the numbers are below maximumChunks.
+      let entry = unsafe entry(of: UInt32((first.number + i) * slotsPerChunk)).unsafelyUnwrapped
+      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
+      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
+    }
+    return unsafe (head, usable(SlotRange(first, count: count)))
   }
 
   /// Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
@@ -180,35 +184,9 @@ enum Slab: ProcessState {
     unsafe head(at: self.chunk(of: chunk.first))
   }
 
-  private static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
+  static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
     // SAFETY: zero bytes are a new one.
     unsafe (chunk + (headOffset - cellsOffset)).assumingMemoryBound(to: ChunkHead.self)
-  }
-
-  // MARK: Groups of chunks
-
-  /// Notes that these chunks, which were just added, follow one another; gives the head of the first.
-  static func beginGroup(_ first: SlotChunk, count: Int) -> UnsafeMutablePointer<ChunkHead> {
-    let head = unsafe head(of: first)
-    unsafe head.pointee.groupNumber = UInt32(first.number)
-    unsafe head.pointee.groupCount = UInt32(count)
-    return unsafe head
-  }
-
-  /// The slots of one of a group's chunks that may hold a timer, if it has one outside the list of free ones; but for those
-  /// that were never given out, whose pages stay untouched.
-  static func usedSlots(
-    of group: UnsafeMutablePointer<ChunkHead>, _ number: Int, but fresh: SlotRange
-  ) -> (chunk: UnsafeMutableRawPointer, slots: SlotRange)? {
-    let first = unsafe SlotChunk(existing: Int(group.pointee.groupNumber) + number)
-    if fresh.containsAll(of: first) { return nil }
-    // SAFETY: the chunks of a group follow one another.
-    let chunk = unsafe UnsafeMutableRawPointer(group) + (number * chunkStride + cellsOffset - headOffset)
-    let head = unsafe head(at: chunk)
-    if unsafe head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
-    let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
-    let present = unsafe other == 0 ? first : SlotChunk(existing: other)
-    return unsafe (chunk, present.slots.without(fresh))
   }
 
   // MARK: Chunks whose versions are used up
@@ -226,28 +204,29 @@ enum Slab: ProcessState {
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
   /// still holds an old slot (P14d).
-  static func renumber(_ chunk: SlotChunk, _ store: inout SlotStore, owner: UnsafeMutableRawPointer) -> SlotChunk? {
-    numbers.withLock { numbers in
-      // SAFETY: nobody knows of it before it is there.
-      let renumbered = unsafe SlotChunk(existing: numbers.used)
-      if unsafe numbers.nothing == nil {
-        unsafe numbers.nothing = unsafe Memory.map(chunkStride).map { unsafe $0 + cellsOffset }
-      }
-      guard numbers.used < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
-      let old = unsafe existingEntry(of: chunk.first)
-      let new = unsafe existingEntry(of: renumbered.first)
-      let memory = unsafe old.pointee.chunk.load(ordering: .acquiring)
-      unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
-      unsafe new.pointee.owner.store(owner, ordering: .relaxed)
-      unsafe new.pointee.chunk.store(memory, ordering: .releasing)
-      numbers.used += 1
-      let head = unsafe head(at: memory.unsafelyUnwrapped)
-      unsafe head.pointee.out.store(0, ordering: .relaxed)
-      unsafe head.pointee.usedUp = 0
-      unsafe head.pointee.number.store(UInt32(renumbered.number), ordering: .releasing)
-      for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
-      return renumbered
-    }
+  static func renumber(_ chunk: Chunk, _ store: inout SlotStore, owner: UnsafeMutableRawPointer) -> SlotChunk? {
+    guard let nothing = unsafe makeNothing(), let renumbered = takeNumbers(1) else { return nil }
+    let old = unsafe existingEntry(of: chunk.number.first)
+    let new = unsafe existingEntry(of: renumbered.first)
+    unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
+    unsafe new.pointee.owner.store(owner, ordering: .relaxed)
+    unsafe new.pointee.chunk.store(chunk.cells, ordering: .releasing)
+    unsafe chunk.head.pointee.out.store(0, ordering: .relaxed)
+    unsafe chunk.head.pointee.usedUp.store(0, ordering: .relaxed)
+    unsafe chunk.head.pointee.number.store(UInt32(renumbered.number), ordering: .releasing)
+    for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
+    return renumbered
+  }
+
+  private static func makeNothing() -> UnsafeMutableRawPointer? {
+    if let nothing = unsafe nothing.load(ordering: .acquiring) { return unsafe nothing }
+    guard let memory = unsafe Memory.map(chunkStride) else { return nil }
+    let cells = unsafe memory + cellsOffset
+    let (isFirst, first) = unsafe nothing.compareExchange(
+      expected: nil, desired: cells, ordering: .acquiringAndReleasing)
+    if isFirst { return unsafe cells }
+    unsafe Memory.unmap(memory, chunkStride)
+    return unsafe first
   }
 
   /// A slot whose page was given back is given out again.
@@ -259,31 +238,71 @@ enum Slab: ProcessState {
     unsafe slot.cell.pointee.word.store(left.word.bits, ordering: .sequentiallyConsistent)
     position.clear()
   }
+}
 
-  // MARK: Wheel pages
+/// Goes through the chunks of a control block in the order in which they came; at their end, on with those that have come
+/// since.
+@safe struct ChunkCursor {
+  // SAFETY: in chunks, which are never unmapped.
+  private var group: UnsafeMutablePointer<ChunkHead>?
+  private var number = 0
 
-  /// The wheel pages that come with a chunk.
-  static func wheelPages(of chunk: SlotChunk) -> WheelPageRegion {
-    unsafe WheelPageRegion(
-      base: Slab.chunk(of: chunk.first) + (wheelPagesOffset - cellsOffset),
-      count: wheelPagesPerChunk)
+  init() { unsafe group = nil }
+
+  @inline(__always)
+  mutating func next(of control: QueueControlBlock) -> Chunk? {
+    while true {
+      if let group = unsafe group, unsafe number < group.pointee.groupCount {
+        defer { number += 1 }
+        return unsafe Chunk(group, number)
+      }
+      let following = unsafe group?.pointee.nextGroup.load(ordering: .acquiring)
+      guard let next = unsafe group == nil ? control.firstGroup : following else { return nil }
+      unsafe (group, number) = (next, 0)
+    }
   }
 }
 
-/// What is behind the lock of the control block.
-extension SlotStore {
-  /// How many slots of a chunk are not in the list of free ones.
-  func count(out difference: Int, of chunk: SlotChunk) {
-    let out = unsafe Slab.head(of: chunk)
-    unsafe out.pointee.out.store(
-      UInt32(Int(out.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
+/// A chunk of a control block.
+@safe struct Chunk {
+  /// The address of its cells.
+  let cells: UnsafeMutableRawPointer
+  let head: UnsafeMutablePointer<ChunkHead>
+  /// The number that it began with.
+  let initialNumber: SlotChunk
+
+  /// One of a group: they follow one another.
+  @inline(__always)
+  @unsafe init(_ group: UnsafeMutablePointer<ChunkHead>, _ number: Int) {
+    unsafe cells = UnsafeMutableRawPointer(group) + (number * Slab.chunkStride + Slab.cellsOffset - Slab.headOffset)
+    unsafe head = Slab.head(at: cells)
+    initialNumber = unsafe SlotChunk(existing: Int(group.pointee.groupNumber) + number)
   }
 
-  func countUsedUp(of chunk: SlotChunk) { unsafe Slab.head(of: chunk).pointee.usedUp += 1 }
+  /// The number that it has now.
+  @inline(__always)
+  var number: SlotChunk {
+    let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
+    return other == 0 ? initialNumber : unsafe SlotChunk(existing: other)
+  }
 
-  /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
-  func isUsedUp(_ chunk: SlotChunk) -> Bool {
-    unsafe Int(Slab.head(of: chunk).pointee.usedUp) == Slab.slotsPerChunk - (chunk.number == 0 ? 1 : 0)
+  var slots: SlotRange { number.slots }
+}
+
+extension Chunk {
+  /// How many slots are not in the list of free ones. Behind the lock of the control block.
+  func count(out difference: Int) {
+    unsafe head.pointee.out.store(
+      UInt32(Int(head.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
+  }
+}
+
+extension SlotChunk {
+  /// See `Chunk.count(out:)`.
+  func count(out difference: Int) {
+    let out = unsafe Slab.head(of: self)
+    unsafe out.pointee.out.store(
+      UInt32(Int(out.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
   }
 }
 
@@ -324,7 +343,8 @@ extension SlotLink {
 }
 
 extension TimerSlot {
-  fileprivate var nextFree: SlotLink {
+  /// In a list of free slots.
+  var nextFree: SlotLink {
     get { unsafe SlotLink(bits: UInt32(truncatingIfNeeded: UInt(bitPattern: context.pointer))) }
     nonmutating set {
       unsafe cell.pointee.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue.bits)))

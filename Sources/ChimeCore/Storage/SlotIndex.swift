@@ -55,6 +55,7 @@ struct SlotRange: Sequence, IteratorProtocol, BitwiseCopyable {
 
   static var none: SlotRange { SlotRange(0, 0) }
   var isEmpty: Bool { first == end }
+  var count: UInt32 { end - first }
 
   /// Those before the first of `others`, if that is one of these.
   func without(_ others: SlotRange) -> SlotRange {

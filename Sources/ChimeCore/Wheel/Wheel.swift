@@ -42,6 +42,8 @@ struct Wheel: ~Copyable {
 
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
+  /// The chunks whose pages the wheel has taken; those that the control block has without chunks came before.
+  private var chunks: ChunkCursor?
   /// The earliest entry of each level, if known: a level that has not changed is not searched again.
   private let fronts: WheelTable<Front>
 
@@ -67,7 +69,7 @@ struct Wheel: ~Copyable {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    control.freeWheelPages()
+    chunks = nil
     freePages = nil
     freshPages = nil
   }
@@ -477,9 +479,11 @@ struct Wheel: ~Copyable {
         return fresh.region[fresh.used]
       }
       // The control block got enough pages with its slots; see the bound in the type's comment.
-      guard let region = control.takeWheelPages() else {
+      let region = chunks == nil ? control.firstWheelPages : chunks?.next(of: control)?.wheelPages
+      guard let region else {
         invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount))
       }
+      if chunks == nil { chunks = ChunkCursor() }
       freshPages = (region, 0)
     }
   }

@@ -141,7 +141,13 @@ struct WheelEntry {
   /// Enough for one page in each bucket, one that is being drained, and the entries that a wheel tolerates beyond two a
   /// slot.
   static func first() -> WheelPageRegion? {
-    let count = WheelTicks.buckets + WheelTicks.tolerance / WheelPage.capacity + 2
-    return unsafe Memory.map(count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
+    unsafe Memory.map(firstCount * WheelPage.size).map { unsafe WheelPageRegion(first: $0) }
   }
+
+  fileprivate static var firstCount: Int { WheelTicks.buckets + WheelTicks.tolerance / WheelPage.capacity + 2 }
+}
+
+extension WheelPageRegion {
+  /// - Parameter base: of what `first` has given.
+  @unsafe init(first base: UnsafeMutableRawPointer) { unsafe self.init(base: base, count: WheelPageRegion.firstCount) }
 }

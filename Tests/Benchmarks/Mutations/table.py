@@ -19,7 +19,6 @@ NOT_BROKEN = {
     "Platform/Clock.swift": "calls CPlatform, and nothing else",
     "Platform/Descriptors.swift": "what the system refuses: all of Faults' `descriptors`",
     "Platform/ErrorDetail.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
-    "Platform/Locks.swift": "the system's locks and conditions; each that waits by them has mutations",
     "Platform/TimerFile.swift": "calls linux/timer_file.c, which has a mutation",
     "Platform/WorkQueue.swift": "calls libdispatch, and nothing else",
     "Platform/WorkSource.swift": "calls libdispatch, and nothing else",
@@ -353,7 +352,7 @@ mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that
          ("Storage/ThreadState.swift", "    «if !BROKEN { »for i in 0..<4 { evict(cacheAt(i))« }» }"),
          F("thread_end", "caches_of_1000_threads"))
 mutation("list-keeps-none", "10", "takeSlotSlow", "P14e: where a thread has no cache for a queue, the next timer takes the slot that was used last",
-         (SLOTS, "keeping: cache == nil && !isLimited« && !BROKEN» ? ThreadCache.kept : 0"), W("aSlotIsUsedAgainBehindManyOthers"))
+         (SLOTS, "if store.free.count > «(BROKEN ? 0 : »ThreadCache.kept«)», let free"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a thread that uses two queues in turn empties and fills their cache in each call",
          ("Storage/ThreadCache.swift", "last.control == control.storage && «(BROKEN || »last.uses == cache.uses«)»"),
          W("aCacheIsNotClaimedByAQueue"))
@@ -362,10 +361,18 @@ mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: v
                  "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
          C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
 mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a slot that a thread without a cache was given: no visit finds it",
-         (SLOTS, "      «if !BROKEN { »store.count(out: 1, of: index.chunk)« }»\n      store.live"),
+         (SLOTS, "      «if !BROKEN { »index.chunk.count(out: 1)« }»\n      showGivenOut"),
          C("a_thread_that_uses_many_queues_in_turn"))
-mutation("wheel-pages-at-once", "14", "SlotStore.prepareFirstRegion", "each queue maps its wheel's first pages when it is made",
-         ("Storage/QueueControlBlocks.swift", "      state.free[shelf] = control.free.next\n«      if BROKEN { unsafe control.storage.pointee.slots.withLock { _ = $0.prepareFirstRegion() } }\n»"),
+mutation("beside-too-soon", "14", "ReturnedSlots.takeBehind", "P14h: of the slots beside the list the latest is taken",
+         (SLOTS, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
+mutation("beside-twice", "10", "ReturnedSlots.takeBehind", "P14h: a slot that is taken stays beside the list",
+         (SLOTS, "    last.nextFree = «BROKEN ? SlotLink(slot.index) : »rest\n"), W("slotsBesideAList"))
+mutation("beside-lost", "14", "ReturnedSlots.leave", "P14h: what another thread has left meanwhile is lost",
+         (SLOTS, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
+mutation("waits-for-the-list", "5", "takeSlotSlow", "P14h: who needs a slot waits for a thread that stands still with the lock",
+         ("Platform/Locks.swift", "if !spinWait.spin()« && !BROKEN» { return nil }"), I("making timers that"))
+mutation("wheel-pages-at-once", "14", "QueueControlBlock.prepareFirstWheelPages", "each queue maps its wheel's first pages when it is made",
+         ("Storage/QueueControlBlocks.swift", "      state.free[shelf] = control.free.next\n«      if BROKEN { _ = control.prepareFirstWheelPages() }\n»"),
          C("a_queue_that_has_no_timer_yet"))
 LEFT = "the_memory_of_a_queue_that_has_ended_goes_back"
 GIVING_BACK = "Storage/QueueControlBlock+GivingBack.swift"
@@ -383,7 +390,7 @@ mutation("own-places-kept", "14", "QueueControlBlocks.takeBack", "the thread tha
 mutation("side-record-given-twice", "8", "SideRecords.take", "two timers get one side record",
          ("Slot/SideRecordView.swift", "      «if !BROKEN { »unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))« }»\n"), C(LEFT))
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",
-         (SLOTS, "store.live &- store.released >= store.limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
+         (SLOTS, "if $0.timers >= limit «+ (BROKEN ? 1 : 0) »{"), C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
 # ---- Senseless arguments: promise 1 ----------------------------------------------------------------------------------------
 
@@ -1229,7 +1236,7 @@ mutation("slab-slot-zero", "10", "Slab.addChunks", "slot 0 is given out",
          (SLAB, "    if «!BROKEN, »slots.begins(with: .unused) { _ = slots.next() }\n"),
          C("no_one_shot_is_early_on_a_serial", "a_queue_is_listed"))
 mutation("slab-renumbered-stays", "10", "Slab.renumber", "P14d: the old number of a chunk still names its slots",
-         (SLAB, "      «if !BROKEN { »unsafe old.pointee.chunk.store(nothing, ordering: .releasing)« }»\n"),
+         (SLAB, "    «if !BROKEN { »unsafe old.pointee.chunk.store(nothing, ordering: .releasing)« }»\n"),
          W("aChunkWhoseVersionsAreUsedUp"))
 mutation("counters-bucket", "–", "QueueCounters.count", "lateness is counted one bucket higher",
          ("Queue/QueueCounters.swift", "let bucket = min(63 &- (", "let bucket = min((BROKEN ? 64 : 63) &- ("),
@@ -1340,7 +1347,8 @@ refused("another-error-thrown", "something that is no status is thrown",
         (CREATION, "    guard let sideRecord = writing.makeSideRecord() else { throw Memory.refusal }\n    var label",
          "    guard let sideRecord = writing.makeSideRecord() else { throw CancellationError() }\n    var label"), "cannot be converted to error type 'Status'")
 refused("lock-not-taken", "what stands behind a lock is read without it",
-        (SLOTS, "unsafe storage.pointee.slots.withLock { $0.live }", "unsafe storage.pointee.slots.live"), "has no member 'live'")
+        (SLOTS, "    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in\n      listReturned(&store)\n",
+         "    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in\n      _ = storage.pointee.slots.free\n      listReturned(&store)\n"), "has no member 'free'")
 refused("pass-lock-copied", "a pass is made under a copy of the lock",
         ("Kinds/DispatchDriver.swift", "      !core.passLock.isTaken", "      { let lock = core.passLock; return !lock.isTaken }()"), "cannot be consumed|noncopyable")
 refused("event-without-column", "an event is in no column of the table of states",
@@ -1397,9 +1405,12 @@ reordered("reading-without-fence", "a snapshot reads the word again ahead of the
 reordered("target-without-fence", "the last release looks at its timers' words before its references have ended",
           (TARGET, "    atomicMemoryFence(ordering: .sequentiallyConsistent)\n", ""), "P8b creation")
 reordered("chunk-before-owner", "a chunk can be seen before its owner",
-          ("Storage/Slab.swift", "        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n",
-           "        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n"),
+          ("Storage/Slab.swift", "      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n",
+           "      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n"),
           "P14 Slab:addChunks ")
+reordered("returned-not-acquired", "slots that were left beside the list are taken before what their last owners wrote",
+          (SLOTS, "pointee.returned.exchange(.none, ordering: .acquiring)", "pointee.returned.exchange(.none, ordering: .relaxed)"),
+          "P14h take ")
 reordered("pins-weak", "a call's pin may be seen after it has read the id",
           (CONTROL, "pins.wrappingAdd(1, ordering: .sequentiallyConsistent)", "pins.wrappingAdd(1, ordering: .acquiring)"), "P7 pin")
 reordered("outstanding-late", "whoever ends a delivery looks whether the queue closes before it is counted",

@@ -321,7 +321,7 @@ CODE = {
     "P7 pin": ("QueueControlBlock:pinned QueueCore:whileItLives", "QueueControlBlock:clearID QueueControlBlock:waitForPins"),
     "P13b step, next wake-up": ("WallClock:wakeAfterStep QueueControlBlock:wake", "WallClock:takeStep QueueCore+Pass:armNextWakeUp"),
     "P8 creation, release": ("Writing:publish", "QueueControlBlock:clearID QueueCore+Closing:releaseTimers"),
-    "P14f visits, id": ("Slab:count QueueControlBlock+Slots:showGivenOut Writing:publish", "QueueControlBlock:clearID QueueControlBlock+Slots:beginVisit Slab:usedSlots"),
+    "P14f visits, id": ("Slab:count QueueControlBlock+Slots:showGivenOut Writing:publish", "QueueControlBlock:clearID QueueControlBlock+Slots:beginVisit QueueControlBlock+Slots:usedSlots"),
     "P8b creation, end of a target": ("Writing:publish TimerRef+Creation:create", "TimerTarget:change TimerTarget:endTimers TimerRef+Fast:release"),
     "P21 reserve, link": ("common/memory.c:give_to_reserve", "common/memory.c:take_from_list"),
     "P21 reserve, room": ("common/memory.c:cut common/memory.c:chime_memory_leave", "common/memory.c:chime_memory_promise"),

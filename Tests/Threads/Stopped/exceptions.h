@@ -1,6 +1,6 @@
 /* What may wait for a thread that stands still inside a call, and why. */
 #define EVERYTHING ((1u << PROBES) - 1)
-#define SAME_QUEUE (BIT(TICKS) | BIT(START) | BIT(ASYNC))
+#define SAME_QUEUE (BIT(TICKS) | BIT(START) | BIT(LIMITED) | BIT(ASYNC))
 #define OTHER_QUEUE (BIT(OTHER_TICKS) | BIT(OTHER_ASYNC) | BIT(MAKE))
 
 static const struct exception {

@@ -29,11 +29,18 @@
 
 /* ---- What the two processes share -------------------------------------------------------------------------------------- */
 
-enum { TICKS, OTHER_TICKS, START, START_FAR, SAME_TIMER, ASYNC, OTHER_ASYNC, MAKE, QUERIES, PROBES };
-static const char *const probe_names[PROBES] = {
-    "ticks of the same queue", "ticks of another queue",       "a start that is due, and its tick",
-    "start, cancel, release",  "calls on the same timer",      "a function on the same queue",
-    "one on another queue",    "making and releasing a queue", "queries"};
+enum { TICKS, OTHER_TICKS, START, START_FAR, MANY, LIMITED, SAME_TIMER, ASYNC, OTHER_ASYNC, MAKE, QUERIES, PROBES };
+static const char *const probe_names[PROBES] = {"ticks of the same queue",
+                                                "ticks of another queue",
+                                                "a start that is due, and its tick",
+                                                "start, cancel, release",
+                                                "a hundred of these",
+                                                "a start at a limit, and its tick",
+                                                "calls on the same timer",
+                                                "a function on the same queue",
+                                                "one on another queue",
+                                                "making a queue",
+                                                "queries"};
 
 static struct shared {
   atomic_int asked[PROBES], answered[PROBES]; /* rounds */
@@ -75,17 +82,19 @@ static void *move_time(void *queue) {
   return NULL;
 }
 
-static int make_queue(chime_queue_t *queue) {
+static int make_queue_with(chime_queue_options *options, chime_queue_t *queue) {
   static const chime_queue_kind kinds[KINDS] = {
       [SERIAL] = CHIME_QUEUE_SERIAL, [CONCURRENT] = CHIME_QUEUE_CONCURRENT, [PRECISE] = CHIME_QUEUE_PRECISE,
       [HOST] = CHIME_QUEUE_HOST,     [VIRTUAL] = CHIME_QUEUE_VIRTUAL,       [DISPATCH] = CHIME_QUEUE_DISPATCH};
-  return kind == RUN_LOOP ? chime_queue_create_on_run_loop(loop, NULL, NULL, queue)
-                          : chime_queue_create(kinds[kind], NULL, queue);
+  return kind == RUN_LOOP ? chime_queue_create_on_run_loop(loop, NULL, options, queue)
+                          : chime_queue_create(kinds[kind], options, queue);
 }
+static int make_queue(chime_queue_t *queue) { return make_queue_with(NULL, queue); }
 
 /* ---- The stopped thread's calls ---------------------------------------------------------------------------------------- */
 
 static chime_queue_t same, other, made, elsewhere;
+static chime_queue_t limited;      /* where each slot comes from the list, and goes back there */
 static chime_timer_t timer, fresh; /* the probes' too; made anew for each call */
 static chime_timer_t overdue;      /* on a run loop, in a mode that does not run */
 static chime_target_t target;
@@ -101,6 +110,7 @@ static void count(const chime_tick *tick, void *context) { (void)tick, atomic_fe
 
 static void start_due(void) { chime_timer_after(same, 0, nothing, NULL, NULL, &fresh); }
 static void start_far(void) { chime_timer_after(same, FAR, nothing, NULL, NULL, &fresh); }
+static void start_limited(void) { chime_timer_after(limited, FAR, nothing, NULL, NULL, &fresh); }
 static void every(void) { chime_timer_every(same, FAR, nothing, NULL, NULL, &fresh); }
 static void restart(void) { chime_timer_restart_after(timer, FAR); }
 static void restart_due(void) { chime_timer_restart_after(timer, 0); }
@@ -231,7 +241,7 @@ static void shutdown_(void) {
 #define ON(kind) (1u << (kind))
 #define ALL ((1u << KINDS) - 1)
 
-enum { FRESH = 1, SUSPENDED = 2, MADE = 4, HELD = 8, TARGET = 16, VALUE = 32, CREATED = 64 };
+enum { FRESH = 1, SUSPENDED = 2, MADE = 4, HELD = 8, TARGET = 16, VALUE = 32, CREATED = 64, AT_LIMIT = 128 };
 static const struct call {
   const char *name;
   void (*body)(void);
@@ -240,6 +250,7 @@ static const struct call {
 } calls[] = {
     {"start, due first", start_due, 0, 0},
     {"start", start_far, 0, 0},
+    {"start, at a limit", start_limited, 0, 0},
     {"every", every, 0, 0},
     {"restart", restart, 0, 0},
     {"restart, due first", restart_due, 0, 0},
@@ -250,6 +261,7 @@ static const struct call {
     {"cancel", cancel, FRESH, 0},
     {"cancel_and_wait", cancel_and_wait, FRESH, 0},
     {"release", release, FRESH, 0},
+    {"release, at a limit", release, AT_LIMIT, 0},
     {"async", async, 0, 0},
     {"sync", sync_, 0, ON(CONCURRENT) | ON(HOST) | ON(VIRTUAL)},
     {"create", create, 0, 0},
@@ -326,6 +338,17 @@ static void probe(int which, atomic_int *seen) {
       chime_timer_cancel(timers[0]);
       for (int i = 0; i < 2; i++) chime_timer_release(timers[i]);
       break;
+    case MANY: {
+      chime_timer_t many[100];
+      for (int i = 0; i < 100; i++) OK(chime_timer_after(same, FAR, nothing, NULL, NULL, &many[i]));
+      for (int i = 0; i < 100; i++) chime_timer_release(many[i]);
+      break;
+    }
+    case LIMITED:
+      OK(chime_timer_after(limited, 0, flag, seen, NULL, &timers[0]));
+      while (!*seen) nap();
+      chime_timer_release(timers[0]);
+      break;
     case SAME_TIMER: chime_timer_restart_after(timer, FAR); break;
     case ASYNC:
       OK(chime_queue_async(same, flag_function, seen, NULL));
@@ -372,6 +395,7 @@ static void *stand_still(void *argument) {
   for (;;) {
     fresh = 0, made = 0, target = 0, value = 0;
     if (call->before & FRESH) OK(chime_timer_after(same, FAR, nothing, NULL, NULL, &fresh));
+    if (call->before & AT_LIMIT) start_limited();
     if (call->before & SUSPENDED) chime_timer_suspend(timer);
     if (call->before & CREATED) create();
     if (call->before & MADE) OK(make_queue(&made));
@@ -402,6 +426,9 @@ static int look_at(const struct call *call) {
   if (status == CHIME_ERROR_UNSUPPORTED) return 3;
   OK(status);
   OK(make_queue(&other));
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  options.timer_limit = 1000;
+  OK(make_queue_with(&options, &limited));
   OK(chime_timer_every(same, CHIME_MILLISECOND, count, &shared->ticks, NULL, NULL));
   OK(chime_timer_every(other, CHIME_MILLISECOND, count, &shared->other_ticks, NULL, NULL));
   OK(chime_timer_after(same, FAR, nothing, NULL, NULL, &timer));
@@ -412,6 +439,7 @@ static int look_at(const struct call *call) {
   if (kind == HOST || kind == VIRTUAL) {
     pthread_create(&thread, NULL, kind == HOST ? drive : move_time, &same);
     pthread_create(&thread, NULL, kind == HOST ? drive : move_time, &other);
+    pthread_create(&thread, NULL, kind == HOST ? drive : move_time, &limited);
   }
   for (int i = 0; i < PROBES; i++) pthread_create(&thread, NULL, answer, (void *)(intptr_t)i);
   pthread_create(&thread, NULL, stand_still, (void *)(uintptr_t)call);

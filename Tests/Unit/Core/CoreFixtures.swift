@@ -23,11 +23,3 @@ extension QueueCore {
 
   func release() { _ = QueueCore.release(id) }
 }
-
-extension QueueControlBlock {
-  /// Chunks of 256 slots that the control block has had so far.
-  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count } }
-
-  /// Wheel page regions that no wheel has.
-  var freeRegionCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count + 1 - $0.regionsTaken } }
-}

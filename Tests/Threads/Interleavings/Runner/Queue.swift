@@ -60,6 +60,32 @@ final class Queue {
     reset()
   }
 
+  /// Leaves free slots of the second chunk beside the list, so that no run need map one.
+  func leaveSlotsBesideList(_ count: Int) {
+    let wasOn = Seam.isOn
+    Seam.isOn = false
+    defer { Seam.isOn = wasOn }
+    if core.control.chunkCount == 1 { _ = core.control.grow(by: 1) }
+    var chunks = ChunkCursor()
+    _ = chunks.next(of: core.control)
+    let second = chunks.next(of: core.control)!
+    second.head.pointee.out.store(UInt32(count), ordering: .relaxed)
+    var slots = ReturnedSlots()
+    for index in second.slots.prefix(count) { slots.push(index) }
+    slots.leave(in: core.control)
+  }
+
+  /// In the list, beside it, and never given out.
+  var freeSlotCount: Int {
+    let wasOn = Seam.isOn
+    Seam.isOn = false
+    defer { Seam.isOn = wasOn }
+    return core.control.storage.pointee.slots.withLock { store in
+      core.control.listReturned(&store)
+      return store.free.count + Int(store.fresh.count)
+    }
+  }
+
   // MARK: Driving
 
   /// Whether the host would drive it: its descriptor says so.
@@ -179,7 +205,13 @@ final class Queue {
     defer { Seam.isOn = wasOn }
     let control = core.control
     control.storage.pointee.slots.withLock { store in
-      for chunk in store.chunks {
+      var chunks = ChunkCursor()
+      var isFirst = true
+      while let chunk = chunks.next(of: control) {
+        chunk.head.pointee.out.store(0, ordering: .relaxed)
+        // The others are in nobody's use; see `leaveSlotsBesideList`.
+        defer { isFirst = false }
+        if !isFirst { continue }
         for index in chunk.slots {
           let slot = Slab.slot(index)
           guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
@@ -191,17 +223,18 @@ final class Queue {
           writing.forget()
           Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
-        Slab.head(of: chunk).pointee.out.store(0, ordering: .relaxed)
-        Slab.head(of: chunk).pointee.pages = .inUse
+        chunk.head.pointee.pages = .inUse
         for index in chunk.slots where Slab.position(of: index).left.isThere { Slab.position(of: index).clear() }
       }
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
-      store.fresh = store.chunks.first?.slots ?? .none
+      var first = ChunkCursor()
+      store.fresh = first.next(of: control)?.slots ?? .none
       _ = store.fresh.next()
       control.showGivenOut(store)
       store.free = FreeSlots()
-      store.live = 0
-      (store.nextLeft, store.freshHaveLeft) = (.max, false)
+      control.storage.pointee.returned.store(.none, ordering: .relaxed)
+      control.storage.pointee.givenOut.store(GivenOut(), ordering: .relaxed)
+      (store.nextLeft, store.freshHaveLeft) = (nil, false)
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
     control.storage.pointee.inbox.store(.none, ordering: .relaxed)

@@ -260,7 +260,47 @@ extension Scenario {
           world.thread("host") { world.sleep(until: end + millisecond) }
         },
       ]
+    }
+    + [Queue.Kind.virtual, .host, .serial, .concurrent, .precise, .loop].map { kind in
+      Scenario("making timers that stands still beside others, \(kind.rawValue)") { world in
+        world.scheduler.jumpsLeft = 0
+        // Where timers are counted, no thread has some of its own.
+        let queue = world.queue(kind, limit: 16)
+        queue.leaveSlotsBesideList(40)
+        let end = Scheduler.start + 20 * millisecond
+        for i in 0..<3 {
+          world.thread("maker \(i)", heldUpUntil: i == 0 ? end : nil, within: 96) {
+            for _ in 0..<2 {
+              let timer = world.timer(queue, after: i == 2 ? 0 : second)
+              if i < 2 { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
+            }
+            world.expect(i == 0 || world.scheduler.clock < end, "a call waits for a thread that makes timers")
+          }
+        }
+        if queue.kind.isDriven {
+          world.thread("driver") { world.call("drive", answers: .ok) { queue.drive(Scheduler.start) } }
+        }
+        world.thread("host") { world.sleep(until: end + millisecond) }
+      }
     } + [
+      Scenario("free slots beside a list that stands still") { world in
+        let queue = world.queue(.virtual, limit: 64)
+        let count = queue.freeSlotCount + 31
+        queue.leaveSlotsBesideList(31)
+        world.thread("holder") {
+          queue.core.control.storage.pointee.slots.withLock { _ in world.sleep(until: Scheduler.start + millisecond) }
+        }
+        for name in ["maker", "another"] {
+          world.thread(name) {
+            let timers = (0..<2).map { _ in world.timer(queue, after: second) }
+            for timer in timers { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
+          }
+        }
+        world.race()
+        _ = queue.drive()
+        // A chunk may have come.
+        world.expect(queue.freeSlotCount % 256 == count % 256, "\(queue.freeSlotCount) free slots instead of \(count)")
+      },
       Scenario("sync that stands still beside others") { world in
         world.scheduler.jumpsLeft = 0
         let queues = (0..<3).map { _ in world.queue(.serial) }
