@@ -406,6 +406,9 @@ mutation("argument-negative", "1", "chime_timer_release_and_wait", "a negative t
          ("../ChimeC/Timers.swift", "_ timeout_ns: Int64) -> chime_status {\n"
                                     "  guard «BROKEN || »timeout_ns >= 0 else { return Arguments.negative(\"timeout_ns\", timeout_ns).rawValue }\n"
                                     "  if timer"), C(SENSELESS))
+mutation("argument-endless", "1", "QueueCore.advance", "an advance without end begins",
+         ("Kinds/VirtualDriver.swift", "    if «!BROKEN, »duration == .max { return .endlessAdvance }\n"),
+         C("an_advance_without_end_is_refused"))
 mutation("argument-answer", "1, 10", "Arguments.fill", "an answer on what names nothing is written",
          ("../ChimeC/Arguments.swift", "guard let value = body() else {«\n"
                                        "      if BROKEN { unsafe UnsafeMutableRawPointer(pointer).storeBytes(of: 0, toByteOffset: 8, as: UInt64.self) }\n"
