@@ -7,6 +7,7 @@ package chime
 import "C"
 
 import (
+	"context"
 	"errors"
 	"io"
 	"runtime"
@@ -401,11 +402,21 @@ var _ io.Closer = (*Queue)(nil)
 // Shutdown is Close, with a timeout. Ignored: the queue has ended already. TimedOut, which is an error: it is closed, and a
 // function of it runs.
 func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
-	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
-		return C.chime_go_shutdown(id, C.int64_t(timeout))
-	})
-	if q != nil && q.inner != nil && status != InvalidArgument {
-		runtime.SetFinalizer(q.inner, nil)
+	return q.shutDown(context.Background(), timeout)
+}
+
+func (q *Queue) shutDown(ctx context.Context, timeout time.Duration) (Status, error) {
+	call := func(timeout time.Duration) (Status, error) {
+		_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
+			return C.chime_go_shutdown(id, C.int64_t(timeout))
+		})
+		if q != nil && q.inner != nil && status != InvalidArgument {
+			runtime.SetFinalizer(q.inner, nil)
+		}
+		return status, err
 	}
-	return status, err
+	if q == nil || q.inner == nil || q.inner.driven {
+		return call(timeout)
+	}
+	return await(ctx, q.ID(), timeout, call)
 }

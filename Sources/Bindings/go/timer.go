@@ -4,6 +4,7 @@ package chime
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -219,8 +220,33 @@ func orNow(delay time.Duration) time.Duration {
 // CancelAndWait cancels, then waits until the function has returned. If that has started the timer again meanwhile, it is
 // cancelled again. TimedOut, which is an error: it is cancelled, and its function runs.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
+	return t.cancelAndWait(context.Background(), timeout)
+}
+
+func (t *Timer) cancelAndWait(ctx context.Context, timeout time.Duration) (Status, error) {
 	defer t.settle()
-	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
+	call := func(timeout time.Duration) (Status, error) {
+		return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
+	}
+	if t.driven() {
+		if err := ctx.Err(); err != nil {
+			return over(err, call)
+		}
+		return call(timeout)
+	}
+	if timeout <= 0 || C.chime_go_is_inside() != 0 {
+		return await(ctx, t.ID(), timeout, call)
+	}
+	// At once, whoever waits already; and mostly there is nothing to wait for.
+	first, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
+	if err != nil || first&Running == 0 {
+		return first, err
+	}
+	status, err := await(ctx, t.ID(), timeout, call)
+	if status >= 0 && first&Ignored == 0 {
+		status &^= Ignored
+	}
+	return status, err
 }
 
 // Release cancels the timer and lets go of it, and of its function after the last call. Ignored: its queue is closed, and

@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"runtime/cgo"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,19 +15,80 @@ import (
 // called, and on a queue that the program drives itself, they are the calls without one, since another goroutine's thread could
 // see neither a deadlock nor a bound queue.
 
-// await makes the call with a timeout, on a goroutine of its own. If the context has ended, or ends first, the call is made with
-// no time to wait: what it does beside waiting is in effect when await returns. The one that waits holds a thread until it has
-// returned.
-func await(ctx context.Context, driven bool, call func(timeout time.Duration) (Status, error)) (Status, error) {
-	if err := ctx.Err(); err != nil {
-		status, failed := call(0)
-		if status == TimedOut {
-			return status, err
-		}
-		return status, failed
+// A place is that of the one goroutine that waits in C for a timer's function, or for the end of a queue: it holds a thread, and Go
+// ends a process that has 10,000. The others wait in Go until it has come back. A wait whose context has ended keeps the place, with
+// its thread, until the function has returned, and so does not leave a thread for each context.
+type place struct {
+	taken chan struct{}
+	users int // who has the place, or waits for it; under `places`
+}
+
+// places are those that somebody uses, by the id of the timer or queue. (No number is an id of both kinds.)
+var places = struct {
+	sync.Mutex
+	of map[uint64]*place
+}{of: map[uint64]*place{}}
+
+func placeOf(id uint64) *place {
+	places.Lock()
+	defer places.Unlock()
+	found := places.of[id]
+	if found == nil {
+		found = &place{taken: make(chan struct{}, 1)}
+		places.of[id] = found
 	}
-	if driven || C.chime_go_is_inside() != 0 || ctx.Done() == nil {
-		return call(Forever)
+	found.users++
+	return found
+}
+
+func (p *place) done(id uint64) {
+	places.Lock()
+	defer places.Unlock()
+	if p.users--; p.users == 0 {
+		delete(places.of, id)
+	}
+}
+
+// await makes a call that waits for what has this id, from its place. If the time is over first, or the context ends, the call is
+// made with no time to wait: what it does beside waiting is in effect when await returns. Inside a function that Chime has called,
+// no place is needed: it holds its thread already, and whoever has the place may be waiting for it.
+func await(ctx context.Context, id uint64, timeout time.Duration, call func(timeout time.Duration) (Status, error)) (Status, error) {
+	if err := ctx.Err(); err != nil {
+		return over(err, call)
+	}
+	if timeout <= 0 || C.chime_go_is_inside() != 0 {
+		return call(timeout)
+	}
+	place := placeOf(id)
+	select {
+	case place.taken <- struct{}{}:
+	default:
+		var late <-chan time.Time
+		begin := time.Now()
+		if timeout != Forever {
+			timer := time.NewTimer(timeout)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case place.taken <- struct{}{}:
+			if timeout != Forever {
+				if timeout -= time.Since(begin); timeout < 0 {
+					timeout = 0
+				}
+			}
+		case <-late:
+			place.done(id)
+			return call(0)
+		case <-ctx.Done():
+			place.done(id)
+			return over(ctx.Err(), call)
+		}
+	}
+	leave := func() { <-place.taken; place.done(id) }
+	if ctx.Done() == nil {
+		defer leave()
+		return call(timeout)
 	}
 	type result struct {
 		status Status
@@ -34,7 +96,8 @@ func await(ctx context.Context, driven bool, call func(timeout time.Duration) (S
 	}
 	done := make(chan result, 1)
 	go func() {
-		status, err := call(Forever)
+		defer leave()
+		status, err := call(timeout)
 		done <- result{status, err}
 	}()
 	select {
@@ -44,6 +107,15 @@ func await(ctx context.Context, driven bool, call func(timeout time.Duration) (S
 		call(0) // the goroutine may not have come to it yet
 		return TimedOut, ctx.Err()
 	}
+}
+
+// over makes the call with no time to wait, because the context has ended.
+func over(ended error, call func(timeout time.Duration) (Status, error)) (Status, error) {
+	status, err := call(0)
+	if status == TimedOut {
+		err = ended
+	}
+	return status, err
 }
 
 // isInside is whether the caller is a function of the queue's, or was called by one.
@@ -66,21 +138,24 @@ func (t *Timer) driven() bool {
 
 // CancelAndWaitContext is CancelAndWait. If the context ends first, the timer has been cancelled, and its function still runs.
 func (t *Timer) CancelAndWaitContext(ctx context.Context) (Status, error) {
-	return await(ctx, t.driven(), t.CancelAndWait)
+	return t.cancelAndWait(ctx, Forever)
 }
 
 // ReleaseAndWaitContext is ReleaseAndWait. If the context ends first, the timer has been released, and its function still runs.
 func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
-	return await(ctx, t.driven(), t.ReleaseAndWait)
+	if t.driven() {
+		if err := ctx.Err(); err != nil {
+			return over(err, t.ReleaseAndWait)
+		}
+		return t.ReleaseAndWait(Forever)
+	}
+	return await(ctx, t.ID(), Forever, t.ReleaseAndWait)
 }
 
 // ShutdownContext is Shutdown. If the context ends first, the queue has been released, and a function of it still runs. A
 // queue that the program drives is shut down whatever the context says: nothing has to be waited for there.
 func (q *Queue) ShutdownContext(ctx context.Context) error {
-	if q != nil && q.inner != nil && q.inner.driven {
-		return q.Close()
-	}
-	_, err := await(ctx, false, q.Shutdown)
+	_, err := q.shutDown(ctx, Forever)
 	return err
 }
 

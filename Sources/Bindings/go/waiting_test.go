@@ -3,6 +3,8 @@ package chime
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/pprof"
 	"testing"
 	"time"
 )
@@ -83,3 +85,108 @@ func TestAFunctionThatSleepsOnItsOwnQueueIsRefused(t *testing.T) {
 		same(t, "close", other.Close(), nil)
 	}
 }
+
+// A function that hangs, and one attempt after the other to end its timer or its queue: a server that tries again.
+func TestWaitsWhoseContextHasEndedLeaveNoGoroutineEach(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for name, end := range map[string]func(*Queue, *Timer, context.Context) error{
+		"cancel": func(_ *Queue, timer *Timer, ctx context.Context) error {
+			return failure(timer.CancelAndWaitContext(ctx))
+		},
+		"shutdown": func(queue *Queue, _ *Timer, ctx context.Context) error { return queue.ShutdownContext(ctx) },
+	} {
+		queue, inside, goOn := must(NewQueue(Serial, QueueOptions{})), make(chan bool), make(chan bool)
+		timer := must(queue.After(0, func(*Tick) { inside <- true; <-goOn }))
+		<-inside
+		for round := 0; round < 200; round++ {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			same(t, name, end(queue, timer, ctx), context.DeadlineExceeded)
+			cancel()
+		}
+		if after := runtime.NumGoroutine(); after > before+20 {
+			t.Errorf("%s: 200 waits that have ended left %d goroutines, each with a thread", name, after-before)
+		}
+		// The next one is not held up by those.
+		goOn <- true
+		same(t, name, end(queue, timer, context.Background()), nil)
+		same(t, "close", queue.Close(), nil)
+	}
+}
+
+// One of them waits in C, where it holds a thread; and each has what it would have had alone.
+func TestGoroutinesThatWaitForOneFunctionShareAThread(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	threads := pprof.Lookup("threadcreate").Count
+	for name, wait := range map[string]func(*Queue, *Timer) (Status, error){
+		"cancel":         func(_ *Queue, timer *Timer) (Status, error) { return timer.CancelAndWait(Forever) },
+		"cancel context": func(_ *Queue, timer *Timer) (Status, error) { return timer.CancelAndWaitContext(ctx) },
+		"cancel timeout": func(_ *Queue, timer *Timer) (Status, error) { return timer.CancelAndWait(time.Hour) },
+		"shutdown":       func(queue *Queue, _ *Timer) (Status, error) { return queue.Shutdown(Forever) },
+		"close":          func(queue *Queue, _ *Timer) (Status, error) { return OK, queue.Close() },
+	} {
+		// Go keeps the threads that it has made, so that fewer goroutines would need none.
+		queue, inside, goOn, count := must(NewQueue(Serial, QueueOptions{})), make(chan bool), make(chan bool), threads()+200
+		timer := must(queue.Every(time.Millisecond, func(*Tick) { inside <- true; <-goOn }))
+		<-inside
+		type answer struct {
+			status Status
+			err    error
+		}
+		ended, id := make(chan answer, count), timer.ID()
+		if name == "shutdown" || name == "close" {
+			id = queue.ID()
+		}
+		before := threads()
+		for number := 0; number < count; number++ {
+			go func() {
+				status, err := wait(queue, timer)
+				ended <- answer{status, err}
+			}()
+		}
+		waiting := func() int {
+			places.Lock()
+			defer places.Unlock()
+			if place := places.of[id]; place != nil {
+				return place.users
+			}
+			return 0
+		}
+		for begin := time.Now(); waiting() < count; time.Sleep(time.Millisecond) {
+			if time.Since(begin) > watchdog {
+				t.Fatal(name, "only so many wait:", waiting())
+			}
+		}
+		timesOut(t, name, func(timeout time.Duration) (Status, error) {
+			if id == timer.ID() {
+				return timer.CancelAndWait(timeout)
+			}
+			return queue.Shutdown(timeout)
+		})
+		if made := threads() - before; made > 100 {
+			t.Errorf("%s: %d goroutines that wait took %d threads", name, count, made)
+		}
+		goOn <- true
+		took := 0
+		for number := 0; number < count; number++ {
+			select {
+			case one := <-ended:
+				same(t, name, one.err, nil)
+				if one.status == OK {
+					took++
+				} else {
+					expect(t, name, one.status, Ignored)
+				}
+			case <-time.After(watchdog):
+				t.Fatal(name, "no goroutine came back for 30 s")
+			}
+		}
+		if id == timer.ID() {
+			expect(t, name+", who has stopped it", took, 1)
+		}
+		expect(t, name+", places", waiting(), 0)
+		same(t, "close", queue.Close(), nil)
+	}
+}
+
+func failure(_ Status, err error) error { return err }
