@@ -20,16 +20,20 @@
  *     chime::timer timer;
  *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.message());
  * Other calls return a status, which or_throw() turns into an exception: timer.restart(schedule).or_throw(). A status is
- * [[nodiscard]], because a call may have been ignored; it is no bool, because CHIME_OK is 0. The header also compiles
- * without exceptions; the functions that throw are then missing.
+ * [[nodiscard]], because a call may have been ignored; it is no bool, because CHIME_OK is 0. In a `switch`, g++ wants its number:
+ * switch (chime_status status = timer.cancel()). The header also compiles without exceptions; the functions that throw are then
+ * missing.
  *
  * Deadlines are points on the queue's own clock: queue.now() + 5s, or queue.from(std::chrono::steady_clock::now() + 5s).
  *
- * Objects own their ids; they are moved, not copied. Destroying a queue shuts it down, so its callbacks have ended
- * afterwards. (Inside one of its callbacks, or if a callback waits for the caller, the queue is only released.)
- * Destroying a timer releases it without waiting; release_and_wait() waits. The two may be destroyed in either order.
- * But what handlers use must outlive the queue: in a class, declare the queue after the members that its handlers use, or
- * shut it down in the destructor.
+ * Objects own their ids; they are moved, not copied. Several threads may call the const functions of an object at once. What changes
+ * the object itself (assignment, detach, release, shutdown, a call that puts a new timer into it) needs a mutex beside any other use
+ * of it. To end what other threads still use, call cancel(), or chime_queue_shutdown(queue.id(), CHIME_FOREVER).
+ *
+ * Destroying a queue shuts it down, so its callbacks have ended afterwards. (Inside one of its callbacks, or if a callback
+ * waits for the caller, the queue is only released.) Destroying a timer releases it without waiting; release_and_wait()
+ * waits. The two may be destroyed in either order. But what handlers use must outlive the queue: in a class, declare the
+ * queue after the members that its handlers use, or shut it down in the destructor.
  *
  * In C++20 a coroutine waits by co_await queue.after(5s), and goes on on the queue. A std::stop_token ends the wait: const bool
  * over = co_await queue.after(5s, token); it ends queue.run(token), too. (Not in the condition of an `if`: g++ 12 compiles that
@@ -81,16 +85,24 @@ namespace chime {
 class [[nodiscard]] status {
  public:
   status(chime_status value = CHIME_OK) noexcept : value_(value) {}
-  operator chime_status() const noexcept { return value_; } /* for `status & CHIME_RUNNING` and the like */
-  explicit operator bool() const = delete;                  /* CHIME_OK is 0: ask failed(), or compare */
+  /** For `status & CHIME_RUNNING` and the like. */
+  operator chime_status() const noexcept { return value_; }
+  /** CHIME_OK is 0: ask failed(), or compare. (Not by way of the number either: `bool ok = timer.cancel()`.) */
+  template <class T, typename std::enable_if<std::is_same<T, bool>::value, int>::type = 0> operator T() const = delete;
   bool failed() const noexcept { return CHIME_FAILED(value_); }
   const char *name() const noexcept { return chime_status_name(value_); }
   const char *message() const noexcept { return chime_status_message(value_); }
   /** chime_last_error_detail: asked on the thread, and before another call fails. */
   const char *detail() const noexcept { return chime_last_error_detail(); }
 #if defined(__cpp_exceptions)
-  chime_status or_throw() const; /* chime::error, if it is a failure */
+  /** chime::error, if it is a failure; its sentence is detail(). */
+  chime_status or_throw() const;
 #endif
+  /** Its name, into a std::ostream. */
+  template <class Stream>
+  friend auto operator<<(Stream &stream, status status) -> decltype(stream << std::declval<const char *>()) {
+    return stream << status.name();
+  }
 
  private:
   chime_status value_;
@@ -117,7 +129,10 @@ class category final : public std::error_category {
 };
 } // namespace detail
 
-/** Of the codes of chime::error: their values are statuses; they compare with std::errc where that has the same. */
+/**
+ * Of the codes of chime::error: their values are statuses; they compare with std::errc where that has the same. A library that the
+ * program loads has a category of its own, so of its errors compare status().
+ */
 inline const std::error_category &category() noexcept {
   /* Never destroyed: destructors of static objects, and handlers that run beside them, may still have an error. */
   alignas(detail::category) static unsigned char memory[sizeof(detail::category)];
@@ -543,7 +558,8 @@ struct wait {
 /**
  * What queue::after gives to co_await. The coroutine goes on on the queue; true: the time is over, false: the token's stop was
  * first. It throws chime::error if the timer cannot be made, and when the queue ends first: that resumes the coroutine,
- * too, inside what ends the queue. Destroy a coroutine that waits on its queue, or when the queue has ended.
+ * too, inside what ends the queue. Destroy a coroutine that waits only where the queue cannot resume it at that moment: in one of the
+ * queue's handlers (not of a concurrent queue, whose handlers overlap), or when the queue has ended.
  */
 class [[nodiscard]] waiting {
  public:

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 using namespace std::chrono_literals;
@@ -234,6 +235,26 @@ void calls() {
   }
 }
 
+void a_status_is_a_number_and_has_a_name() {
+  chime::queue queue;
+  EXPECT(chime::queue::make(queue, CHIME_QUEUE_VIRTUAL) == CHIME_OK);
+  chime::timer timer;
+  EXPECT(queue.after(
+             5ns, [] {}, timer) == CHIME_OK);
+  const chime::status cancelled = timer.cancel(), again = timer.cancel();
+  chime_status number = again;
+  const long wide = again;
+  EXPECT(number == CHIME_IGNORED && wide == CHIME_IGNORED && (again & CHIME_IGNORED) != 0 && again != cancelled &&
+         cancelled < again);
+  switch (number = timer.cancel()) {
+    case CHIME_IGNORED: break;
+    default: EXPECT(number == CHIME_IGNORED);
+  }
+  std::ostringstream text;
+  text << cancelled << ", " << again << ' ' << 1;
+  EXPECT(text.str() == "CHIME_OK, CHIME_IGNORED 1");
+}
+
 #if defined(__cpp_exceptions)
 // What it says, which begins with the name of its code.
 template <class Body> std::string error_of(Body body) {
@@ -402,6 +423,7 @@ int main() {
   durations_saturate();
   schedules();
   calls();
+  a_status_is_a_number_and_has_a_name();
 #if defined(__cpp_exceptions)
   exceptions();
   a_copy_that_throws();
