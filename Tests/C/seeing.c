@@ -234,6 +234,15 @@ VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
 }
 
+/* What the sentence on a refusal names. */
+static uint64_t needed_with_a_limit_of(csuite *t, uint64_t limit) {
+  unsigned long long most = 0, needed = 0;
+  EXPECT(sscanf(chime_last_error_detail(), "chime_set_memory_limit allows %llu bytes: this call needs about %llu,",
+                &most, &needed) == 2);
+  EXPECT(most == limit && needed > limit);
+  return needed;
+}
+
 VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
@@ -250,14 +259,21 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   while (count < 1000000 && chime_timer_after(queue, 20, probe_handler, p, NULL, &timer) == CHIME_OK) count++;
   EXPECT(count < 1000000); /* slots that were there already */
   EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
-  unsigned long long most = 0, held = 0;
-  EXPECT(sscanf(chime_last_error_detail(), "chime_set_memory_limit allows %llu bytes, of which %llu are held:", &most,
-                &held) == 2);
-  EXPECT(most == 1 && held > 0);
+  EXPECT(needed_with_a_limit_of(t, 1) > used);
   EXPECT_STATUS(chime_trace_to_file("/dev/null"), CHIME_ERROR_LIMIT);
   EXPECT(chime_memory_used() <= used); /* a thread of a test before may have let go of some */
   ADVANCE(10);
   EXPECT_LOG("p1@10");
+  /* Who follows the sentence comes to an end: a call may need memory twice, and other threads' is counted, too. */
+  uint64_t limit = 1;
+  chime_status status = chime_timer_after(queue, 20, probe_handler, p, NULL, &timer);
+  for (int tries = 0; tries < 10 && status == CHIME_ERROR_LIMIT; tries++) {
+    limit = needed_with_a_limit_of(t, limit);
+    EXPECT_OK(chime_set_memory_limit(limit));
+    status = chime_timer_after(queue, 20, probe_handler, p, NULL, &timer);
+  }
+  EXPECT_OK(status);
+  EXPECT(limit > 1);
   EXPECT_OK(chime_set_memory_limit(0));
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other));
   EXPECT_OK(chime_queue_shutdown(other, 0));

@@ -46,8 +46,9 @@ void *chime_memory_map(size_t bytes);
 void *chime_memory_map_huge(size_t bytes);
 void chime_memory_unmap(void *memory, size_t bytes);
 
-/* Whether it was the limit that refused the calling thread's last request. */
-int chime_memory_refused_by_limit(void);
+/* How many bytes the limit has refused in the calling thread's last request, rounded up to a power of two; 0: it was not the
+   limit, or nothing was refused. */
+uint64_t chime_memory_refused_by_limit(void);
 
 /* What is held now; how much may be: 0 for no limit. */
 uint64_t chime_memory_held(void);

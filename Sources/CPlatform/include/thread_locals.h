@@ -33,9 +33,9 @@ struct chime_thread_locals {
   const char *name;
   int64_t first, second;
   int16_t status;
-  uint8_t is_own, is_over : 1, /* thread_state.h */
-      is_refused_by_limit : 1; /* pages.c */
-  uint32_t slack_and_one;      /* linux/scheduling.c; 0: not asked yet */
+  uint8_t is_own, is_over : 1,  /* thread_state.h */
+      refused_log2_and_one : 7; /* pages.c: how many bytes the limit refused last; 0: none */
+  uint32_t slack_and_one;       /* linux/scheduling.c; 0: not asked yet */
 };
 
 _Static_assert(sizeof(struct chime_thread_locals) <= 64, "a process has little static storage for threads");

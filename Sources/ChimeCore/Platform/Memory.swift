@@ -33,10 +33,11 @@ package enum Memory {
 
   /// Why the calling thread's last request was refused: noMemory or limit.
   package static var refusal: Status {
-    if chime_memory_refused_by_limit() == 0 { return Status.noMemory.bare }
+    let wanted = chime_memory_refused_by_limit()
+    if wanted == 0 { return Status.noMemory.bare }
     return Status.limit.because(
-      "chime_set_memory_limit allows %n bytes, of which %n are held: too little is left for this call",
-      Int64(clamping: chime_memory_limit()), Int64(clamping: held))
+      "chime_set_memory_limit allows %n bytes: this call needs about %n, with what is held",
+      Int64(clamping: chime_memory_limit()), Int64(clamping: held &+ wanted))
   }
 
   /// Copies what another thread may write meanwhile: what is then decided by the copy holds for the copy.
