@@ -99,7 +99,12 @@ function deadline(value, name, queue) {
   return nanoseconds(Date.prototype.getTime.call(value), name, -Infinity);
 }
 
-const milliseconds = (time) => (time === FOREVER ? Infinity : Number(time) / 1e6);
+/** Of nanoseconds in a BigInt, the nearest number; what a number has no room for is divided before it is one. */
+function milliseconds(time) {
+  if (time === FOREVER) return Infinity;
+  const number = Number(time);
+  return Number.isSafeInteger(number) ? number / 1e6 : Number(time / 1_000_000n) + Number(time % 1_000_000n) / 1e6;
+}
 
 const checks = {
   label: (value) => {

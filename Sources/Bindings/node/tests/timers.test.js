@@ -442,6 +442,30 @@ test('a Date of another realm is a Date', () => {
   queue.close();
 });
 
+test('a time of today reads back as the millisecond that it is', () => {
+  const start = Date.UTC(2026, 10, 29), queue = new VirtualQueue({ start: new Date(start) }), read = [], asked = [];
+  for (let later = 1; later <= 256; later++) { // a double has room for each millisecond, and not for its nanoseconds
+    const date = new Date(start + later);
+    const timer = queue.at(date, (tick) => read.push(tick.scheduled, tick.actual, queue.now()));
+    read.push(timer.nextDeadline, timer.info().nextDeadline, timer.schedule.at);
+    asked.push(...Array(6).fill(date.getTime()));
+  }
+  queue.advance(300);
+  assert.deepEqual(read.sort(), asked.sort());
+  // Between two of them it is the nearest double, on either side of zero, and reads back as the nanosecond that had room before.
+  for (const [at, milliseconds] of [[1_795_910_400_001_500_000n, 1_795_910_400_001.5], [-1_795_910_400_001_000_000n, -1_795_910_400_001]]) {
+    const timer = queue.create(() => {});
+    timer.restartAt(at);
+    assert.equal(timer.schedule.at, milliseconds);
+  }
+  for (const nanoseconds of [1n, 999_999n, 1_000_001n, 123_456_789_123_457n, BigInt(Number.MAX_SAFE_INTEGER)]) {
+    const timer = queue.create(() => {});
+    timer.restartAt(nanoseconds);
+    timer.restartAt(timer.schedule.at);
+    assert.equal(timer.schedule.at, Number(nanoseconds) / 1e6);
+  }
+});
+
 test('virtual time that begins with a Date takes Dates, as the wall clock does', () => {
   const queue = new VirtualQueue({ start: new Date('2026-03-28T12:00:00Z') }), seen = [];
   const timer = queue.at(new Date('2026-03-29T00:30:00Z'), (tick) => {
