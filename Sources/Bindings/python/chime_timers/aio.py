@@ -57,6 +57,7 @@ class Timeout:
         self._timer: Optional[Timer] = None
         self._ended = self._expired = False
         self._cancelling = 0
+        self._handle: Optional[asyncio.TimerHandle] = None
 
     def __repr__(self) -> str:
         state = self._state()
@@ -72,7 +73,11 @@ class Timeout:
     def when(self) -> Optional[float]:
         """When the time is over, on the loop's clock."""
         if self._timer is not None and not self._ended and not self._expired:
-            self._is_due_at(self._timer.next_deadline_ns)
+            try:
+                self._is_due_at(self._timer.next_deadline_ns)
+            except Error:
+                if self._timers.queue.id and not self._ended:
+                    raise
         return self._when
 
     def _is_due_at(self, deadline_ns: int) -> None:
@@ -124,6 +129,11 @@ class Timeout:
             self._expired = True
             self._task.cancel()
 
+    def _outlives_its_queue(self) -> None:
+        """The body goes on when Timers is closed, and so does its time, on a timer of the loop's."""
+        if self._when is not None and not self._ended and not self._expired:
+            self._handle = self._timers.loop.call_at(self._when, self._expire_at, nanoseconds(self._when, "when"))
+
     async def __aenter__(self) -> "Timeout":
         if self._timer is not None:
             raise RuntimeError("Timeout has already been entered")
@@ -144,17 +154,18 @@ class Timeout:
             self._timer = queue.after(FOREVER, self._expire)
         else:
             self._timer = queue.start(Schedule(deadline_ns=nanoseconds(self._when, "when")), self._expire)
+        self._timers._timeouts.add(self)
         self._look_soon(self._timer)
         return self
 
     async def __aexit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
         timer, task, self._task = self._timer, self._task, None
         assert timer is not None and task is not None
-        try:
-            self.when()
-        except Error:
-            pass  # the queue was closed meanwhile
+        self.when()
         self._ended = True
+        self._timers._timeouts.discard(self)
+        if self._handle is not None:
+            self._handle.cancel()
         timer.release()
         if self._expired:
             uncancel = getattr(task, "uncancel", None)
@@ -181,6 +192,7 @@ class Timers:
         self._sleepers: "Set[asyncio.Future[int]]" = set()
         self._iterators: "Set[asyncio.Future[None]]" = set()
         self._tasks: "Set[asyncio.Task[object]]" = set()
+        self._timeouts: Set[Timeout] = set()
         self._descriptor: Optional[int] = None
         if isinstance(self.loop, VirtualTimeLoop):
             self.queue = queue = _LoopQueue(QueueKind.VIRTUAL, label=label, start_ns=self.loop.queue.now_ns)
@@ -208,6 +220,8 @@ class Timers:
                 raise
 
     def _ended(self) -> None:
+        for timeout in list(self._timeouts):
+            timeout.when()  # while the queue can tell
         if self._descriptor is not None:
             self.loop.remove_reader(self._descriptor)  # before the descriptor is closed
         if self.loop.is_closed():
@@ -224,6 +238,8 @@ class Timers:
             task.cancel()
         for changed in list(self._iterators):
             _set(changed)
+        for timeout in list(self._timeouts):
+            timeout._outlives_its_queue()
 
     async def sleep_until_ns(self, deadline_ns: int) -> float:
         """Sleeps until a deadline on the queue's clock (time.monotonic_ns); by how many seconds it was late. A task that is
@@ -272,6 +288,7 @@ class Timers:
                 task.add_done_callback(self._tasks.discard)
 
         checked(function, allows_async=True)
+        on_tick.__qualname__ = getattr(function, "__qualname__", None) or repr(function)  # as which it is reported
         self._check_open()
         return self.queue.after(delay, on_tick)
 
@@ -311,7 +328,8 @@ class Timers:
             raise RuntimeError("Timers is closed")
 
     def close(self) -> None:
-        """Shuts the queue down, cancels its sleepers and ends the loops over its ticks."""
+        """Shuts the queue down, cancels its sleepers and ends the loops over its ticks. A timeout still comes when its time is
+        over; it can be moved no more."""
         self.queue.shutdown()
 
     def __del__(self) -> None:

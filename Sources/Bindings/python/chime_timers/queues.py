@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import gc
 import queue
+import sys
 import threading
 import time
 import warnings
@@ -38,6 +39,7 @@ class Queue:
     """A queue of its owner's. It is shut down by `shutdown`, at the end of a `with`, and with the interpreter: after that
     CPython frees functions, which a timer must not call any more. With its last reference (timers have one each) it is
     released, and nothing waits for its handlers; if timers that nobody holds are running then, that is a ResourceWarning.
+    Once the interpreter is ending, in a `__del__` say, only host-driven and virtual queues can be made.
 
     A duration is a number of seconds or a timedelta. What ends in `_ns` is an int of nanoseconds: points in time, and what
     Chime has measured.
@@ -89,11 +91,14 @@ class Queue:
             timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=instant(start_ns, "start_ns"),
             realtime_priority=number_in(realtime_priority, "realtime_priority", 2**31),
             seed=number_in(seed, "seed", 2**64))
+        calls_here = kind in (QueueKind.HOST, QueueKind.VIRTUAL)
+        if not calls_here and sys.is_finalizing():
+            raise Error(c.ERROR_SHUT_DOWN, f"the interpreter is ending, and no thread of a {kind.name} queue may call a function")
         release_collected()
         self._kind, self._label, self._cell = kind, label, ctypes.c_uint64()
         self._has_dates = clock == Clock.WALL or kind is QueueKind.VIRTUAL
         owner = Owner(self, self._cell, c.queue_release)
-        self._life = Life(owner if kind in (QueueKind.HOST, QueueKind.VIRTUAL) else None)  # a release calls back there
+        self._life = Life(owner if calls_here else None)  # a release calls back there
         self._waiting = self._life.waiting
         alive[id(owner)] = owner
         outcome(c.queue_create(kind, options, self._cell))

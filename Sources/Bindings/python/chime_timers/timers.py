@@ -28,10 +28,15 @@ def schedule_in_c(schedule: Optional[Schedule]) -> Optional[c.Schedule]:
 def release_unless_it_ticks_once(id: Any) -> bool:
     """False: it runs, and for one tick only."""
     info = c.TimerInfo()
-    if c.timer_get_info(id, info) == c.OK and info.state == State.RUNNING and info.interval_ns == 0:
+    if c.timer_get_info(id, info) == c.OK and ticks_once(info):
         return False
     c.timer_release(id)
     return True
+
+
+def ticks_once(info: c.TimerInfo) -> bool:
+    """Whether it runs, and for one tick only."""
+    return bool(info.state == State.RUNNING and info.interval_ns == 0)
 
 
 class Timer:
@@ -251,10 +256,9 @@ class Timer:
         id = self._cell.value
         if not id or not self._owned:
             return
-        state = ctypes.c_uint32()
-        running = c.timer_state(id, state) == c.OK and state.value in (State.RUNNING, State.SUSPENDED)
-        function = functions.get(self._number)
-        if function is not None and function.once and not release_unless_it_ticks_once(self._cell):
+        function, info = functions.get(self._number), c.TimerInfo()
+        running = c.timer_get_info(id, info) == c.OK and info.state in (State.RUNNING, State.SUSPENDED)
+        if function is not None and function.once and ticks_once(info):
             return  # its last tick releases it
         if function is not None and function.life.owner is not None:
             function.silent = True  # its cancel handler would run here, wherever the collector was called
@@ -262,7 +266,7 @@ class Timer:
         self._cell.value = 0
         del function  # outlives the call that lets go of it
         if running:
-            warnings.warn(f"timer {id} was collected while it was {State(state.value).name}, and ticks no more: keep it,"
+            warnings.warn(f"timer {id} was collected while it was {State(info.state).name}, and ticks no more: keep it,"
                           " or release it", RuntimeWarning, source=self)
 
     def __reduce__(self) -> NoReturn:

@@ -460,6 +460,61 @@ class Closing(WatchedTest):
 
         run(main())
 
+    def test_a_timeout_comes_though_its_timers_close(self):
+        def in_a_thread(timers):
+            thread = threading.Thread(target=timers.queue.shutdown)
+            thread.start()
+            thread.join()
+
+        async def body(timers, close, **begin):
+            loop = asyncio.get_running_loop()
+            timeout = timers.timeout(0.05) if not begin else timers.timeout_at(loop.time() + 0.05)
+            with self.assertRaises(asyncio.TimeoutError):
+                async with timeout:
+                    if not begin:
+                        timeout.postpone(0.1)
+                    when = timeout.when()
+                    close(timers)
+                    self.assertEqual(timeout.when(), when)
+                    await loop.create_future()  # nothing ends it
+            self.assertTrue(timeout.expired())
+            self.assertEqual(timeout.when(), when)
+            self.assertGreaterEqual(loop.time(), when)
+
+        async def main():
+            for close in (lambda timers: timers.close(), lambda timers: timers.queue.shutdown(), in_a_thread):
+                await body(Timers(), close)
+                await body(Timers(), close, at=True)
+            # One that was due when they closed comes, one without an end does not, nor does one whose body has ended.
+            timers = Timers()
+            with self.assertRaises(asyncio.TimeoutError):
+                async with timers.timeout(0.001):
+                    time.sleep(0.002)
+                    timers.close()
+                    await asyncio.get_running_loop().create_future()
+            timers = Timers()
+            async with timers.timeout(None) as never, timers.timeout(0.01) as short:
+                timers.close()
+            await asyncio.sleep(0.02)
+            self.assertFalse(never.expired() or short.expired())
+
+        run(main())
+
+    def test_what_is_reported_of_a_handler_names_it(self):
+        async def main():
+            reported = []
+            asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+            async with Timers() as timers:
+                def no_wrapper(tick):
+                    raise ArithmeticError
+
+                timers.after(0.001, no_wrapper)
+                while not reported:
+                    await timers.sleep(0.001)
+            return reported[0]["message"]
+
+        self.assertRegex(run(main()), "Exception in <function .*no_wrapper")
+
     def test_closing_the_queue_itself_is_closing(self):
         async def main():
             timers = Timers()

@@ -103,6 +103,21 @@ class Collected(WatchedTest):
                     del timer
                     gc.collect()
 
+    def test_a_timer_of_after_whose_tick_comes_while_it_is_collected_is_no_warning(self):
+        asked, ticks = chime.c.timer_get_info, []
+        with Queue(QueueKind.VIRTUAL) as queue:
+
+            def get_info(id, info):  # the collector has begun, and another thread is as fast as it can be
+                queue.advance(1)
+                return asked(id, info)
+
+            timer = queue.after(1, ticks.append)
+            with unittest.mock.patch.object(chime.c, "timer_get_info", get_info), warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                del timer
+                gc.collect()
+            self.assertEqual((len(ticks), warned, queue.stats().timers), (1, [], 0))
+
     def test_a_timer_of_after_that_nobody_keeps_ticks_and_leaves_nothing(self):
         for kind in QueueKind:
             ticks, over = [], threading.Event()

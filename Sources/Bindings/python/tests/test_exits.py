@@ -196,6 +196,28 @@ class Programs(unittest.TestCase):
             atexit.register(chime_timers.queues._shut_down)
         """)
 
+    def test_a_queue_that_is_made_while_the_interpreter_ends(self):
+        self.program("""
+            class Late:
+                def __del__(self, chime=chime, Queue=Queue, QueueKind=QueueKind, threaded=THREADED, end=os._exit):
+                    for kind in threaded:  # nothing would call its functions, and what waits for them would wait for ever
+                        try:
+                            Queue(kind)
+                        except chime.Closed as error:
+                            if "the interpreter is ending" not in str(error):
+                                end(8)
+                        else:
+                            end(9)
+                    ticks = []
+                    with Queue(QueueKind.HOST) as queue, Queue(QueueKind.VIRTUAL) as virtual:
+                        queue.once(0, ticks.append)
+                        virtual.once(1, ticks.append)
+                        queue.run()
+                        virtual.advance(1)
+                    end(4 if len(ticks) == 2 else 7)
+            late = Late()
+        """, 4)
+
     def test_asyncio_with_everything_open(self):
         self.program("""
             async def main():
