@@ -68,6 +68,15 @@ impl Timer {
             Err(_) => false,
         }
     }
+
+    /// Whether the time that ended with this tick counts no more: it was started behind that, and may have been cancelled since. (A
+    /// reschedule of a timer at rest starts nothing.)
+    fn was_set_anew_since(&self, tick: &Tick) -> bool {
+        match self.info() {
+            Ok(info) => info.generation != tick.generation && (ticks_in(info.state) || info.busy || info.state == State::Cancelled),
+            Err(_) => false,
+        }
+    }
 }
 
 fn ticks_in(state: State) -> bool {
@@ -100,7 +109,7 @@ impl Drop for Feed {
 
 /// The ticks of a timer, for async code: `while let Some(tick) = ticks.next().await`. Those that come before the last was taken are
 /// one, with `missed`. It ends (`None`) with the timer's limit, when that is cancelled, and with the queue; [`Ticks::timer`] can start
-/// it again. Made by [`Queue::ticks`].
+/// it again. What had ticked before that is still given: compare [`Tick::generation`]. Made by [`Queue::ticks`].
 ///
 /// std has no `Stream` yet; for that of the crate futures: `futures::stream::poll_fn(move |context| ticks.poll_next(context))`.
 #[must_use = "ticks that are dropped do not come"]
@@ -172,17 +181,23 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let tick = match &mut this.ticks {
-            Ok(ticks) => match ticks.poll_next(context) {
-                Poll::Ready(tick) => tick,
+        let ticks = match &mut this.ticks {
+            Ok(ticks) => ticks,
+            Err(error) => return Poll::Ready(Err(error.clone())),
+        };
+        loop {
+            match ticks.poll_next(context) {
+                Poll::Ready(Some(tick)) if ticks.timer.was_set_anew_since(&tick) => this.last = None,
+                Poll::Ready(tick) => {
+                    this.last = tick.or(this.last);
+                    break;
+                }
                 Poll::Pending => {
                     this.last = None; // it has been set anew
                     return Poll::Pending;
                 }
-            },
-            Err(error) => return Poll::Ready(Err(error.clone())),
-        };
-        this.last = tick.or(this.last);
+            }
+        }
         let ended = || Error::with(sys::ERROR_SHUT_DOWN, "the queue has ended, or the timer was cancelled");
         Poll::Ready(this.last.ok_or_else(ended))
     }

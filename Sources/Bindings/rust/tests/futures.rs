@@ -1,6 +1,6 @@
 //! Waits of async code, on an executor of the test's own: a thread that parks.
 
-use chime::{Error, ErrorKind, Queue, QueueKind, Schedule, Sleep, Ticks, FOREVER};
+use chime::{Error, ErrorKind, Queue, QueueKind, Schedule, Sleep, State, Ticks, FOREVER};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -186,6 +186,53 @@ fn a_sleep_that_is_over_stays_so_until_it_is_set_anew() -> Result<(), Error> {
         assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
         sleep.timer().unwrap().cancel()?;
         assert_eq!(block_on(&mut sleep, driven).unwrap_err().kind(), ErrorKind::ShutDown);
+    }
+    Ok(())
+}
+
+/// A message comes while the time ends: `select!` takes the message, which sets the timeout anew.
+#[test]
+fn a_sleep_that_was_over_and_is_set_anew_before_it_is_polled_is_not_over() -> Result<(), Error> {
+    for kind in ALL {
+        let queue = Queue::new(kind)?;
+        let driven = || drive(&queue, kind);
+        let waker = Waker::from(Arc::new(Parked(thread::current(), AtomicUsize::new(0))));
+        let over = |sleep: &Sleep| -> Result<(), Error> {
+            let begin = Instant::now();
+            loop {
+                let info = sleep.timer().unwrap().info()?;
+                if info.state == State::Finished && !info.busy {
+                    return Ok(());
+                }
+                assert!(begin.elapsed() < WATCHDOG);
+                driven();
+            }
+        };
+        let mut sleep = queue.sleep(Duration::ZERO);
+        for polled in [false, true] {
+            over(&sleep)?;
+            sleep.timer().unwrap().restart_after(FOREVER)?;
+            if polled {
+                assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending(), "{kind:?}");
+            }
+            let second = queue.now()? + Duration::from_millis(1);
+            sleep.timer().unwrap().restart_until(second)?;
+            over(&sleep)?;
+            assert_eq!(block_on(&mut sleep, || panic!("it was over"))?.scheduled, second, "{kind:?}");
+            sleep.timer().unwrap().restart_after(Duration::ZERO)?;
+        }
+        over(&sleep)?;
+        sleep.timer().unwrap().reschedule(&Schedule::once(FOREVER))?; // which starts nothing
+        assert!(block_on(&mut sleep, || panic!("it was over")).is_ok());
+        sleep.timer().unwrap().restart_after(Duration::ZERO)?;
+        over(&sleep)?;
+        sleep.timer().unwrap().restart_after(FOREVER)?;
+        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending(), "{kind:?}");
+        sleep.timer().unwrap().restart_after(Duration::ZERO)?;
+        over(&sleep)?;
+        sleep.timer().unwrap().restart_after(FOREVER)?;
+        sleep.timer().unwrap().cancel()?;
+        assert_eq!(block_on(&mut sleep, driven).unwrap_err().kind(), ErrorKind::ShutDown, "{kind:?}");
     }
     Ok(())
 }
