@@ -15,7 +15,7 @@ from .functions import checked
 from .queues import Dropped, Handler, Queue
 from .timers import Timer
 from .values import FOREVER, FOREVER_NS, Duration, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
-from .virtual_loop import VirtualTimeLoop as VirtualTimeLoop
+from .virtual_loop import VirtualTimeLoop as VirtualTimeLoop, reports_to
 
 
 class _LoopQueue(Queue):
@@ -34,13 +34,6 @@ class _LoopQueue(Queue):
 def _set(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _reporter(loop: asyncio.AbstractEventLoop) -> Callable[[BaseException, object], None]:
-    def report(error: BaseException, function: object) -> None:
-        loop.call_exception_handler({"message": f"Exception in {function!r}, called by Chime", "exception": error})
-
-    return report
 
 
 class Timeout:
@@ -206,8 +199,7 @@ class Timers:
                 queue.shutdown()
                 raise
         queue.of = self
-        assert queue._life is not None
-        queue._life.report = _reporter(self.loop)
+        reports_to(self.loop, queue)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.queue!r} {len(self._sleepers)} sleepers>"

@@ -58,10 +58,11 @@ def nanoseconds(duration: Duration, name: str = "duration") -> int:
 def since_1970_ns(when: Union[datetime, float]) -> int:
     """A time of day in nanoseconds; what is beyond 292 years saturates."""
     if isinstance(when, datetime):
-        try:
-            when = when.astimezone(timezone.utc)
-        except OverflowError:  # of a local time at the ends of the calendar
-            when = when.replace(tzinfo=timezone.utc)
+        if when.utcoffset() is None:
+            try:  # before Python 3.13 `astimezone` is an hour off in an hour that the clocks leave out
+                return int(when.replace(microsecond=0).timestamp()) * 10**9 + when.microsecond * 1000
+            except (OverflowError, ValueError):  # of a local time at the ends of the calendar
+                when = when.replace(tzinfo=timezone.utc)
         return nanoseconds(when - datetime(1970, 1, 1, tzinfo=timezone.utc))
     if not hasattr(type(when), "__float__"):
         raise TypeError(f"when must be a datetime or a number of seconds since 1970, not {type(when).__name__}")

@@ -10,6 +10,15 @@ from .queues import Queue
 from .values import FOREVER_NS, Error, QueueKind
 
 
+def reports_to(loop: asyncio.AbstractEventLoop, queue: Queue) -> None:
+    """What handlers on the queue raise reaches the loop's exception handler."""
+    def report(error: BaseException, function: object) -> None:
+        loop.call_exception_handler({"message": f"Exception in {function!r}, called by Chime", "exception": error})
+
+    assert queue._life is not None
+    queue._life.report = report
+
+
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """A loop whose time goes on when nothing else can: from deadline to deadline, those of `asyncio.sleep`, `call_later` and
     `asyncio.timeout`, of `Timers` that are made on it, and of timers on its `queue`. Its time begins at 0.
@@ -23,7 +32,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """
 
     queue: Queue
-    """A virtual queue whose time the loop moves."""
+    """A virtual queue whose time the loop moves. What its handlers raise reaches the loop's exception handler."""
 
     def __init__(self) -> None:
         self.queue = Queue(QueueKind.VIRTUAL, label="loop")
@@ -31,6 +40,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._elsewhere = 0  # calls that other threads have not ended
         self._end = 0.0  # its time, once it is closed
         super().__init__(_Selector(self))
+        reports_to(self, self.queue)
 
     def time(self) -> float:
         return self.queue.now_ns / 1e9 if self.queue.id else self._end

@@ -12,7 +12,9 @@ import os
 import pickle
 import sys
 import threading
+import time
 import unittest
+import unittest.mock
 import weakref
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -179,6 +181,25 @@ class VirtualTime(WatchedTest):
             for when in "12:00", None, timedelta(1), b"":
                 with self.assertRaisesRegex(TypeError, "a datetime or a number of seconds since 1970"):
                     wall.at(when, self.function)
+
+    def test_at_a_local_time_is_when_its_timestamp_says(self):
+        zone = unittest.mock.patch.dict(os.environ, TZ="CET-1CEST,M3.5.0,M10.5.0/3")
+        zone.start()
+        time.tzset()
+        self.addCleanup(time.tzset)
+        self.addCleanup(zone.stop)
+        for when in (datetime(2026, 3, 29, 2, 30), datetime(2026, 10, 25, 2, 30), datetime(2026, 11, 29, 12, 0, 0, 1),
+                     datetime(1960, 1, 1, 0, 0, 0, 999_999)):  # an hour that a clock leaves out, one that it has twice
+            for fold in 0, 1:
+                local = when.replace(fold=fold)
+                timer = self.queue.at(local, self.function)
+                whole = local.replace(microsecond=0).timestamp()
+                self.assertEqual(timer.next_deadline_ns, int(whole) * 10**9 + local.microsecond * 1000, local)
+                timer.release()
+        for when, expected in (datetime.min, -chime.FOREVER_NS - 1), (datetime.max, chime.FOREVER_NS):
+            timer = self.queue.at(when, self.function)
+            self.assertEqual(timer.next_deadline_ns, expected)
+            timer.release()
 
     def test_an_idle_timeout_is_postponed(self):
         self.timer = timer = self.queue.after(100, self.function)

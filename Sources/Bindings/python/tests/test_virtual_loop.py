@@ -56,6 +56,24 @@ class VirtualTime(WatchedTest):
             self.loop.remove_reader(reading)
         self.assertEqual(self.seen, [(b"1", 0), (1, 1)])
 
+    def test_what_a_handler_on_its_queue_raises_reaches_its_exception_handler(self):
+        reported = []
+        self.loop.set_exception_handler(lambda loop, context: reported.append(context["exception"]))
+        self.loop.queue.once(1, lambda tick: [].pop())
+        self.run_on_it(asyncio.sleep(2))
+        self.assertEqual(list(map(type, reported)), [IndexError])
+
+    def test_a_timeout_comes_though_its_timers_close(self):
+        async def main():
+            timers = Timers()
+            async with timers.timeout(HOUR):
+                timers.close()
+                await self.loop.create_future()
+
+        with self.assertRaises(asyncio.TimeoutError):
+            self.run_on_it(main())
+        self.assertEqual(self.loop.time(), HOUR)
+
     def test_timers_are_on_the_loops_time(self):
         async def main():
             await asyncio.sleep(5)
