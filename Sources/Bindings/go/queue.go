@@ -35,6 +35,9 @@ type queue struct {
 // syncThreads is how many threads may wait in C for one queue. Other goroutines wait in Go, which costs no thread.
 const syncThreads = 32
 
+// waitThreads is the same of those that wait for the function of one timer, or for a queue's end.
+const waitThreads = 32
+
 // NewQueue makes a queue.
 func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 	label, err := cString(options.Label)

@@ -15,12 +15,12 @@ import (
 // called, and on a queue that the program drives itself, they are the calls without one, since another goroutine's thread could
 // see neither a deadlock nor a bound queue.
 
-// A place is that of the one goroutine that waits in C for a timer's function, or for the end of a queue: it holds a thread, and Go
-// ends a process that has 10,000. The others wait in Go until it has come back. A wait whose context has ended keeps the place, with
-// its thread, until the function has returned, and so does not leave a thread for each context.
+// A place has those goroutines that wait in C for a timer's function, or for the end of a queue: each holds a thread, and Go ends a
+// process that has 10,000. So there are waitThreads, and the others wait in Go until one has come back. A wait whose context has
+// ended stays there, with its thread, until the function has returned.
 type place struct {
 	taken chan struct{}
-	users int // who has the place, or waits for it; under `places`
+	users int // who is there, or waits to be; under `places`
 }
 
 // places are those that somebody uses, by the id of the timer or queue. (No number is an id of both kinds.)
@@ -34,7 +34,7 @@ func placeOf(id uint64) *place {
 	defer places.Unlock()
 	found := places.of[id]
 	if found == nil {
-		found = &place{taken: make(chan struct{}, 1)}
+		found = &place{taken: make(chan struct{}, waitThreads)}
 		places.of[id] = found
 	}
 	found.users++
@@ -49,9 +49,9 @@ func (p *place) done(id uint64) {
 	}
 }
 
-// await makes a call that waits for what has this id, from its place. If the time is over first, or the context ends, the call is
+// await makes a call that waits for what has this id, from that place. If the time is over first, or the context ends, the call is
 // made with no time to wait: what it does beside waiting is in effect when await returns. Inside a function that Chime has called,
-// no place is needed: it holds its thread already, and whoever has the place may be waiting for it.
+// there is nothing to wait for: it holds its thread already, and those who are there may be waiting for it.
 func await(ctx context.Context, id uint64, timeout time.Duration, call func(timeout time.Duration) (Status, error)) (Status, error) {
 	if err := ctx.Err(); err != nil {
 		return over(err, call)
@@ -96,8 +96,8 @@ func await(ctx context.Context, id uint64, timeout time.Duration, call func(time
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer leave()
 		status, err := call(timeout)
+		leave()
 		done <- result{status, err}
 	}()
 	select {
