@@ -25,6 +25,7 @@ from .values import (FOREVER, FOREVER_NS, Clock, Closed, Duration, Error, Forked
                      MissedPolicy, Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimedOut,
                      TimerInfo, Unsupported, WouldDeadlock, outcome)
 from .values import instant as _instant
+from .values import refused as _refused
 
 __version__ = "0.9.0"
 __all__ = [
@@ -79,7 +80,7 @@ def trace_to_file(path: "_Union[str, bytes, _os.PathLike[str], _os.PathLike[byte
     """Writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev). None ends it."""
     name = None if path is None else _os.fsencode(path)
     if name is not None and b"\0" in name:
-        raise ValueError("path must not have a null character")
+        raise _refused("path must not have a null character")
     return outcome(c.trace_to_file(name))
 
 

@@ -19,7 +19,7 @@ from .functions import (SLICE, Call, Function, InContext, Life, Owner, alive, ca
                         waits_no_more, woken)
 from .timers import Timer, release_unless_it_ticks_once, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, instant, nanoseconds,
-                     number_in, outcome, read, since_1970_ns, text, text_in_c)
+                     number_in, outcome, read, refused, since_1970_ns, text, text_in_c)
 
 if TYPE_CHECKING:
     import asyncio
@@ -273,7 +273,7 @@ class Queue:
         checked(function)
         schedule = Schedule(deadline_ns=since_1970_ns(when))
         if not self._has_dates:
-            raise ValueError(f"a {self._kind.name} queue knows the time of day if it is made with clock=Clock.WALL")
+            raise refused(f"a {self._kind.name} queue knows the time of day if it is made with clock=Clock.WALL")
         return self._make(c.timer_start, schedule, function, None, False, False, False, 0, once=True)
 
     def every(self, interval: Duration, function: Handler, *, first: Optional[Duration] = None) -> Timer:

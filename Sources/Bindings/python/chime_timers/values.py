@@ -41,7 +41,7 @@ def nanoseconds(duration: Duration, name: str = "duration") -> int:
         except TypeError:
             raise _no_duration(duration, name) from None
         if math.isnan(seconds):
-            raise ValueError(f"{name} must not be NaN")
+            raise refused(f"{name} must not be NaN")
         if abs(seconds) >= 2**63 / 1e9:
             return FOREVER_NS if seconds > 0 else -FOREVER_NS - 1
         count = round(seconds * 1e9)
@@ -85,7 +85,7 @@ def number_in(value: int, name: str, end: int) -> int:
     except TypeError:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
     if not 0 <= number < end:
-        raise ValueError(f"{name} must be from 0 to {end - 1}, not {number}")
+        raise refused(f"{name} must be from 0 to {end - 1}, not {number}")
     return number
 
 
@@ -95,8 +95,11 @@ def text_in_c(value: Optional[str], name: str) -> Optional[bytes]:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, not {type(value).__name__}")
     if "\0" in value:
-        raise ValueError(f"{name} must not have a null character")
-    return value.encode()
+        raise refused(f"{name} must not have a null character")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise refused(f"{name} must be valid Unicode, and is {value!a}") from None
 
 
 class Named(IntEnum):
@@ -230,6 +233,11 @@ class InvalidArgument(Error, ValueError):
     """An argument that Chime refuses."""
 
 
+def refused(sentence: str) -> Error:
+    """An argument that has not got as far as C."""
+    return InvalidArgument(c.ERROR_INVALID_ARGUMENT, sentence)
+
+
 class Closed(Error):
     """A queue that was closed, or a timer that was released, by itself or with its queue."""
 
@@ -338,7 +346,7 @@ class Schedule:
         if self.deadline_ns is not None:
             instant(self.deadline_ns, "deadline_ns")
             if nanoseconds(self.first) != 0:
-                raise ValueError("first and deadline_ns exclude each other")
+                raise refused("first and deadline_ns exclude each other")
         number_in(self.limit, "limit", 2**64)
         for name, kind in ("missed", MissedPolicy), ("resume", ResumePolicy):
             value = getattr(self, name)

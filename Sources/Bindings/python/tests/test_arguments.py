@@ -177,26 +177,27 @@ class Types(WatchedTest):
                 self.refused(TypeError, "schedule must be a Schedule, not ", call, value)
         self.refused(TypeError, "schedule must be a Schedule, not NoneType", queue.start, None, print)
         self.refused(TypeError, "limit must be an int", Schedule, limit=1.5)
-        self.refused(ValueError, "limit must be from 0", Schedule, limit=-1)
+        self.refused(chime.InvalidArgument, "limit must be from 0", Schedule, limit=-1)
         self.refused(TypeError, "missed must be a MissedPolicy", Schedule, missed=1)
         self.refused(TypeError, "resume must be a ResumePolicy", Schedule, resume="remaining")
-        self.refused(ValueError, "exclude each other", Schedule, first=1, deadline_ns=1)
+        self.refused(chime.InvalidArgument, "exclude each other", Schedule, first=1, deadline_ns=1)
 
     def test_options(self):
         self.refused(TypeError, "kind must be a QueueKind, not str", Queue, "serial")
         for call in Queue, chime.now_ns, lambda clock: chime.sleep_until_ns(0, clock):
             self.refused(TypeError, "clock must be a Clock, not str", lambda: call(clock="wall"))
         self.refused(TypeError, "label must be a str, not bytes", Queue, label=b"x")
-        self.refused(ValueError, "label must not have a null", Queue, label="a\0b")
+        self.refused(chime.InvalidArgument, "label must not have a null", Queue, label="a\0b")
+        self.refused(chime.InvalidArgument, "label must be valid Unicode", Queue, label="\ud800")
         self.refused(TypeError, "timer_limit must be an int, not float", Queue, timer_limit=1.0)
-        self.refused(ValueError, "timer_limit must be from 0", Queue, timer_limit=-1)
-        self.refused(ValueError, "timer_limit must be from 0", Queue, timer_limit=2**64)
+        self.refused(chime.InvalidArgument, "timer_limit must be from 0", Queue, timer_limit=-1)
+        self.refused(chime.InvalidArgument, "timer_limit must be from 0", Queue, timer_limit=2**64)
         self.refused(TypeError, "label must be a str, not int", self.queue.create, print, label=7)
-        self.refused(ValueError, "target must be from 0", self.queue.create, print, target=-1)
-        self.refused(ValueError, "most must be from 0", self.queue.process, 2**32)
-        self.refused(ValueError, "id must be from 0", chime.Timer.borrow, self.timer.id + 2**64)
+        self.refused(chime.InvalidArgument, "target must be from 0", self.queue.create, print, target=-1)
+        self.refused(chime.InvalidArgument, "most must be from 0", self.queue.process, 2**32)
+        self.refused(chime.InvalidArgument, "id must be from 0", chime.Timer.borrow, self.timer.id + 2**64)
         self.refused(TypeError, "id must be an int", chime.Timer, "7")
-        self.refused(ValueError, "path must not have a null", chime.trace_to_file, "/tmp/a\0b")
+        self.refused(chime.InvalidArgument, "path must not have a null", chime.trace_to_file, "/tmp/a\0b")
 
     def test_keywords_that_are_misspelt(self):
         for call, keyword in ((lambda **words: self.queue.start(Schedule(), print, **words), "labl"),
