@@ -152,7 +152,7 @@ class Body:
 
     @functools.cached_property
     def blocks(self):
-        found = [(m.start(), m.end() - 1, m[1]) for m in re.finditer(r"\b(defer|withLock)\s*\{", self.text)]
+        found = [(m.start(), m.end() - 1, m[1]) for m in re.finditer(r"\b(defer|withLock(?:If\w+)?)\s*\{", self.text)]
         return [step for start, end, what in found
                 for step in ((start, "defer {" if what == "defer" else "lock {"), (closing(self.text, end), "}"))]
 

@@ -12,14 +12,11 @@
  *   - Calls back: whether your functions may run inside this call
  *   - Waits: no, for a handler, or for time
  *
- * Calls that change one timer follow each other. Even where a comment says "Waits: no", a call waits for another thread
- * that is changing the same timer: a few hundred instructions, unless that thread loses its processor just then.
- * Queries do not wait for it, nor do other timers and their ticks; the timer's own tick may be up to a millisecond
- * late. (On a concurrent queue, only the thread about to call its handler waits.) After its change a call may wake the
- * queue. That holds up nobody, except on virtual and dispatch queues, and on precise ones where the system is not
- * Linux: there the ticks of the same queue can wait for it, a few hundred instructions. The ticks of a run loop can
- * wait as long for a thread that makes a queue there or calls a function of chime_run_loop.h on it. Queues are made, and
- * end, one after another. See Limits.md for threads of low priority.
+ * Calls that change one timer follow each other, even where a comment says "Waits: no", for a few hundred instructions;
+ * its tick may be a millisecond late. A thread that loses its processor inside a call holds up nothing else: no other
+ * timer, no tick, no query. Exceptions: queues are made, and end, one after another, and so are targets, values and run
+ * loops; the ticks of a run loop wait for who makes a queue there or calls chime_run_loop.h on it; the ticks of one queue
+ * for chime_queue_sync, and for what wakes a virtual or dispatch queue, or a precise one outside Linux (see Limits.md).
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -51,25 +51,99 @@ import Synchronization
   }
 }
 
-/// The labels of timers. A label is not freed while it is being read, and a reader holds others up only as long as it
-/// takes to copy one: the lock has priority inheritance.
+/// The labels of timers. A label is not freed while one may be read; neither waits for the other. Whoever ends a label while
+/// somebody reads leaves it to the last reader (P3d).
 enum Labels: ProcessState {
-  private static let lock = Locked(())
+  /// How many read.
+  private static let readers = Atomic<Int>(0)
+  /// Labels that have ended, each linked to the one before.
+  // SAFETY: of memory that nobody has but who takes it from there.
+  private nonisolated(unsafe) static let ended = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-  static func makeGlobals() { lock.withLock { _ in } }
-  static func reinitialize() { lock.reinitialize() }
+  static func makeGlobals() {
+    _ = readers.load(ordering: .relaxed)
+    _ = unsafe ended.load(ordering: .relaxed)
+  }
+
+  static func reinitialize() {
+    readers.store(0, ordering: .relaxed)
+    unsafe ended.store(nil, ordering: .relaxed)
+  }
+
+  /// Those that wait for readers; while nobody else is in here.
+  static var endedCount: Int {
+    var count = 0
+    var next = unsafe ended.load(ordering: .acquiring)
+    while let block = unsafe next {
+      unsafe next = block.load(as: UnsafeMutableRawPointer?.self)
+      count += 1
+    }
+    return count
+  }
+
+  /// Before the text: the link.
+  private static var linkBytes: Int { unsafe MemoryLayout<UnsafeMutableRawPointer?>.stride }
 
   /// A copy of a label; `nil` when there is no memory.
   static func copy(_ text: UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>? {
     let count = unsafe strlen(text)
-    guard let memory = unsafe malloc(count + 1) else { return nil }
-    return unsafe Text.copy(text, count, to: memory)
+    guard let memory = unsafe malloc(linkBytes + count + 1) else { return nil }
+    return unsafe Text.copy(text, count, to: memory + linkBytes)
   }
 
-  static func free(_ label: UnsafeMutablePointer<CChar>) { lock.withLock { _ in unsafe CPlatform.free(label) } }
+  /// Ends a label, which no timer has any more.
+  static func free(_ label: UnsafeMutablePointer<CChar>) {
+    let block = unsafe UnsafeMutableRawPointer(label) - linkBytes
+    // Who reads has counted itself before it looked for a label; sequentially consistent: store buffering.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if readers.load(ordering: .acquiring) == 0 { return unsafe CPlatform.free(block) }
+    unsafe leave(block, block)
+    freeEnded()
+  }
 
-  /// Runs `body`, in which no label is freed.
-  static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
+  /// Runs `body`, in which no label that it finds is freed.
+  static func read<Result>(_ body: () -> Result) -> Result {
+    readers.wrappingAdd(1, ordering: .relaxed)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    defer {
+      readers.wrappingAdd(-1, ordering: .sequentiallyConsistent)
+      freeEnded()
+    }
+    return body()
+  }
+
+  /// Frees what has ended, if nobody reads: whoever finds a label now finds one that had not ended.
+  private static func freeEnded() {
+    while readers.load(ordering: .sequentiallyConsistent) == 0 {
+      guard let first = unsafe ended.exchange(nil, ordering: .sequentiallyConsistent) else { return }
+      if readers.load(ordering: .sequentiallyConsistent) != 0 {
+        unsafe leave(first, last(of: first))
+        continue
+      }
+      var next: UnsafeMutableRawPointer? = unsafe first
+      while let block = unsafe next {
+        unsafe next = block.load(as: UnsafeMutableRawPointer?.self)
+        unsafe CPlatform.free(block)
+      }
+    }
+  }
+
+  private static func leave(_ first: UnsafeMutableRawPointer, _ last: UnsafeMutableRawPointer) {
+    var head = unsafe ended.load(ordering: .relaxed)
+    while true {
+      unsafe last.storeBytes(of: head, as: UnsafeMutableRawPointer?.self)
+      let (isDone, found) = unsafe ended.compareExchange(
+        expected: head, desired: first, ordering: .sequentiallyConsistent)
+      if isDone { return }
+      unsafe head = found
+    }
+  }
+
+  private static func last(of first: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    var last = unsafe first
+    while let next = unsafe last.load(as: UnsafeMutableRawPointer?.self) { unsafe last = next }
+    return unsafe last
+  }
 }
 
 /// Memory of side records whose slots' pages were given back, for the next timers that need one, on whichever queue. It is
@@ -100,14 +174,16 @@ enum SideRecords: ProcessState {
     }
   }
 
+  /// `nil` also while another thread has the list: a new one serves as well.
   static func take() -> SideRecordView? {
     if !areThere.load(ordering: .relaxed) { return nil }
-    return list.withLock { list in
+    let record = list.withLockIfFree { list -> SideRecordView? in
       guard let first = unsafe list.first else { return nil }
       let record = unsafe SideRecordView(first)
       unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))
       if unsafe list.first == nil { areThere.store(false, ordering: .relaxed) }
       return record
     }
+    return record ?? nil
   }
 }

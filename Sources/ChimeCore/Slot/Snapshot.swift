@@ -136,38 +136,66 @@ extension TimerSlot {
 }
 
 /// When the timer was due whose writer is about to store a deadline that the word's postponement does not fit: for
-/// queries that find that writer. One timer at a time; its writer holds the lock for a few instructions, and a few more
-/// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
+/// queries that find that writer. There are three places, one timer at a time in each: its writer holds the lock for a few
+/// instructions, and a few more after its end, when another thread may be the timer's writer already: so the word says whose
+/// time it is.
 enum DueTimeSpill: ProcessState {
-  private static let lock = Locked(())
-  /// Whose it is (P3).
-  private static let slot = Atomic<SlotLink>(.none)
-  /// What that writer alone changes of the word, as it is until the writer's end.
-  private static let word = Atomic<UInt64>(0)
-  private static let time = Atomic<Int64>(0)
-
-  static func makeGlobals() { lock.withLock { _ in } }
-
-  static func reinitialize() {
-    lock.reinitialize()
-    slot.store(.none, ordering: .relaxed)
+  fileprivate struct Place: ~Copyable {
+    let lock = Locked(())
+    /// Whose it is (P3).
+    let slot = Atomic<SlotLink>(.none)
+    /// What that writer alone changes of the word, as it is until the writer's end.
+    let word = Atomic<UInt64>(0)
+    let time = Atomic<Int64>(0)
   }
 
-  /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`.
+  private static let first = Place()
+  private static let second = Place()
+  private static let third = Place()
+
+  static func makeGlobals() {
+    first.lock.withLock { _ in }
+    second.lock.withLock { _ in }
+    third.lock.withLock { _ in }
+  }
+
+  static func reinitialize() {
+    first.reinitialize()
+    second.reinitialize()
+    third.reinitialize()
+  }
+
+  /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`. Waits
+  /// only while three other writers are in here.
   static func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
-    lock.withLock { _ in
-      // With release order, too: whoever reads the next one's finds that the word has changed.
-      time.store(due, ordering: .releasing)
-      word.store(slot.word.writersOwn, ordering: .releasing)
-      self.slot.store(SlotLink(slot), ordering: .releasing)
-      // The deadline is stored with release order: whoever reads the new one finds this.
-      defer { self.slot.store(.none, ordering: .releasing) }
-      return change()
-    }
+    first.lock.withLockIfFree { _ in first.keep(due, of: slot, change) }
+      ?? second.lock.withLockIfFree { _ in second.keep(due, of: slot, change) }
+      ?? third.lock.withLock { _ in third.keep(due, of: slot, change) }
   }
 
   /// `nil` unless the writer of that word has left it here.
   static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
+    first.due(of: slot, word) ?? second.due(of: slot, word) ?? third.due(of: slot, word)
+  }
+}
+
+extension DueTimeSpill.Place {
+  fileprivate borrowing func reinitialize() {
+    lock.reinitialize()
+    slot.store(.none, ordering: .relaxed)
+  }
+
+  fileprivate borrowing func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
+    // With release order, too: whoever reads the next one's finds that the word has changed.
+    time.store(due, ordering: .releasing)
+    word.store(slot.word.writersOwn, ordering: .releasing)
+    self.slot.store(SlotLink(slot), ordering: .releasing)
+    // The deadline is stored with release order: whoever reads the new one finds this.
+    defer { self.slot.store(.none, ordering: .releasing) }
+    return change()
+  }
+
+  fileprivate borrowing func due(of slot: TimerSlot, _ word: TimerWord) -> Int64? {
     guard self.slot.load(ordering: .acquiring) == SlotLink(slot),
       self.word.load(ordering: .relaxed) == word.writersOwn
     else { return nil }

@@ -82,10 +82,11 @@ import Synchronization
   let scratch = Atomic<UInt64>(0)
   /// The state of the random numbers for jitter; see `randomPart` (P26).
   let randomState = Atomic<UInt64>(0)
-  /// While no queue lives here: the index of the next such control block, how much of its memory is kept, in chunks, and the
-  /// version of its next id, which stays that of the queue that lives here then; 0 before the first has ended. Behind the
-  /// lock of `QueueControlBlocks`.
-  var free: (next: UInt32, version: UInt32, kept: Int) = (0, 0, 0)
+  /// While no queue lives here: the index of the next such control block, and how much of its memory is kept, in chunks.
+  /// Behind the lock of `QueueControlBlocks`.
+  var free: (next: UInt32, kept: Int) = (0, 0)
+  /// The version of its next id, which stays that of the queue that lives here then. Stored behind that lock.
+  let idVersion = Atomic<UInt32>(1)
   /// The control block that was made before; see `QueueControlBlocks.latest`.
   let previous: UnsafeMutableRawPointer?
 
@@ -164,9 +165,13 @@ extension GivenOut: AtomicRepresentable {
   package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
 
   var index: UInt32 { unsafe storage.pointee.index }
-  var free: (next: UInt32, version: UInt32, kept: Int) {
+  var free: (next: UInt32, kept: Int) {
     get { unsafe storage.pointee.free }
     nonmutating set { unsafe storage.pointee.free = newValue }
+  }
+  var idVersion: UInt32 {
+    get { unsafe storage.pointee.idVersion.load(ordering: .acquiring) }
+    nonmutating set { unsafe storage.pointee.idVersion.store(newValue, ordering: .releasing) }
   }
   var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   var isLimited: Bool { unsafe storage.pointee.isLimited }

@@ -100,7 +100,7 @@ package enum QueueControlBlocks: ProcessState {
       let control = unsafe QueueControlBlock(entry.pointee.load(ordering: .acquiring).unsafelyUnwrapped)
       state.free[shelf] = control.free.next
       state.kept -= control.free.kept
-      return (control, Handle.id(.queue, index: index, version: control.free.version))
+      return (control, Handle.id(.queue, index: index, version: control.idVersion))
     }
   }
 
@@ -121,7 +121,7 @@ package enum QueueControlBlocks: ProcessState {
       let typed = unsafe block.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
       unsafe typed.initialize(
         to: QueueControlBlockStorage(index: index, isLimited: isLimited, previous: latest.load(ordering: .relaxed)))
-      unsafe typed.pointee.free = (state.free[shelf], 1, 0)
+      unsafe typed.pointee.free = (state.free[shelf], 0)
       state.free[shelf] = index
       unsafe latest.store(block, ordering: .relaxed)
       // SAFETY: the table has so many.
@@ -133,14 +133,13 @@ package enum QueueControlBlocks: ProcessState {
 
   /// The queue with that id has ended, and its id says so from now on.
   static func noteEnd(of control: QueueControlBlock, id: UInt64) {
-    let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
-    state.withLock { _ in control.free = (0, version, 0) }
+    control.idVersion = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
   }
 
   /// Takes back the control block of a queue that has ended; its slots are all free.
   static func takeBack(_ control: QueueControlBlock) {
     Memory.queueHasEnded()
-    let canServe = control.free.version < Handle.versionMask
+    let canServe = control.idVersion < Handle.versionMask
     let chunks = control.chunkCount
     let kept = state.withLock { state in
       if !canServe || state.kept + chunks + 1 > keptChunks { return 0 }
@@ -172,7 +171,7 @@ package enum QueueControlBlocks: ProcessState {
   /// Whether a queue had that id, and has ended. Every version of a control block below its next one was a queue's.
   static func hasEnded(_ id: UInt64) -> Bool {
     guard let control = block(of: id), let handle = Handle(id, kind: .queue), handle.version > 0 else { return false }
-    return state.withLock { _ in handle.version < control.free.version }
+    return handle.version < control.idVersion
   }
 
   /// Gives up the queues from before the fork, of which the table is empty. Numbering continues with the next blocks.

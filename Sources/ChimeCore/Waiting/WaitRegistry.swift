@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The wait-for graph: the threads that wait, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
@@ -77,12 +79,18 @@ enum WaitRegistry: ProcessState {
 
   /// The newest of them; each holds the one before.
   private static let newest = Locked<Waiter?>(nil)
+  /// Somebody who would wake others has found the registry taken: whoever has it wakes all (P6c).
+  private static let owesWakeUp = Atomic<Bool>(false)
 
   static func makeGlobals() {
     newest.withLock { _ in }
+    _ = owesWakeUp.load(ordering: .relaxed)
     Pool.listeners.withLock { $0.waitersMayRun = { wakeAll() } }
   }
-  static func reinitialize() { newest.reinitialize(nil) }
+  static func reinitialize() {
+    newest.reinitialize(nil)
+    owesWakeUp.store(false, ordering: .relaxed)
+  }
 
   /// Waits until the subject is over.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
@@ -117,7 +125,7 @@ enum WaitRegistry: ProcessState {
   /// Adds a thread that is going to wait; false if that would close a cycle of the wait-for graph. If two
   /// begin at the same moment, the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
-    newest.withLock { newest in
+    change { newest in
       if !waiter.node.blocksNothing, closesCycle(waiter, newest) { return false }
       waiter.next = newest
       newest = waiter
@@ -127,7 +135,7 @@ enum WaitRegistry: ProcessState {
 
   /// The wait is over. Harmless for a thread that is not registered.
   static func leave(_ waiter: Waiter) {
-    newest.withLock { newest in
+    change { newest in
       if newest === waiter {
         newest = waiter.next
       } else {
@@ -140,43 +148,63 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes the threads that wait for a timer whose word says that there are any (P6).
-  @inline(never)
-  static func timerEnded(_ index: SlotIndex) {
-    newest.withLock { newest in
-      for waiter in Waiters(first: newest) {
-        if case .timer(let timer, _) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
-      }
-    }
+  private static func change<Result>(_ body: (inout Waiter?) -> Result) -> Result {
+    let result = newest.withLock(body)
+    wakeWhoIsOwed()
+    return result
   }
 
-  /// Whether a thread waits for the end of a timer that it has cancelled.
+  /// Whether a thread waits for the end of a timer that it has cancelled; false where another thread is in the registry: who
+  /// waits cancels again (P6).
   static func hasCancelled(_ index: SlotIndex) -> Bool {
-    newest.withLock { newest in
+    newest.withLockIfFree { newest in
       Waiters(first: newest).contains {
         if case .timer(let timer, cancels: true) = $0.subject { timer.slot.index == index } else { false }
       }
-    }
+    } ?? false
+  }
+
+  /// Wakes the threads that wait for a timer whose word says that there are any (P6).
+  @inline(never)
+  static func timerEnded(_ index: SlotIndex) {
+    wake { if case .timer(let timer, _) = $0 { timer.slot.index == index } else { false } }
   }
 
   /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended. Who
   /// enters behind this sees the end when it looks whether its wait is over (P6b).
   static func queueEnded(_ core: QueueCore) {
-    newest.withLock { newest in
-      for waiter in Waiters(first: newest) {
-        switch waiter.subject {
-        case .queue(let other) where other === core, .context(let other) where other === core: waiter.wakeUp.signal()
-        case .call(let call) where call.core === core: waiter.wakeUp.signal()
-        case .queue, .context, .call, .timer: break
-        }
+    wake { subject in
+      switch subject {
+      case .queue(let other), .context(let other): other === core
+      case .call(let call): call.core === core
+      case .timer: false
       }
     }
   }
 
   /// Lets all who wait look whether they can do what they wait for.
-  static func wakeAll() {
-    newest.withLock { newest in
-      for waiter in Waiters(first: newest) { waiter.wakeUp.signal() }
+  static func wakeAll() { wake { _ in true } }
+
+  /// Ticks and ends of queues come here: they wait for nobody who begins or ends a wait.
+  private static func wake(_ isMeant: (Subject) -> Bool) {
+    let isDone: Void? = newest.withLockIfFree { newest in
+      for waiter in Waiters(first: newest) where isMeant(waiter.subject) { waiter.wakeUp.signal() }
+    }
+    if isDone == nil { owesWakeUp.store(true, ordering: .relaxed) }
+    wakeWhoIsOwed()
+  }
+
+  /// Behind a use of the lock, or in place of one that another thread has prevented. Who owes says so, then looks at the
+  /// lock; who has the lock gives it back, then looks whether something is owed: store buffering (P6c).
+  private static func wakeWhoIsOwed() {
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    while owesWakeUp.load(ordering: .relaxed) {
+      let isDone: Void? = newest.withLockIfFree { newest in
+        if !owesWakeUp.exchange(false, ordering: .acquiringAndReleasing) { return }
+        for waiter in Waiters(first: newest) { waiter.wakeUp.signal() }
+      }
+      if isDone == nil { return }
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
     }
   }
 

@@ -371,6 +371,13 @@ mutation("beside-lost", "14", "ReturnedSlots.leave", "P14h: what another thread 
          (SLOTS, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
 mutation("waits-for-the-list", "5", "takeSlotSlow", "P14h: who needs a slot waits for a thread that stands still with the lock",
          ("Platform/Locks.swift", "if !spinWait.spin()« && !BROKEN» { return nil }"), I("making timers that"))
+SIDE_RECORD = "Slot/SideRecordView.swift"
+mutation("label-under-its-reader", "10", "Labels.free", "P3d: a label is freed while it may be read",
+         (SIDE_RECORD, "if «BROKEN || »readers.load(ordering: .acquiring) == 0 {"), I("labels beside"))
+mutation("ended-under-a-reader", "10", "Labels.freeEnded", "P3d: what has ended is freed without another look at the readers",
+         (SIDE_RECORD, "      if «!BROKEN, »readers.load(ordering: .sequentiallyConsistent) != 0 {"), I("labels beside"))
+mutation("wake-up-owed-for-ever", "5", "WaitRegistry.wakeWhoIsOwed", "P6c: who has had the registry does not look whether a wake-up is owed",
+         (WAITS, "    let result = newest.withLock(body)\n    «if !BROKEN { »wakeWhoIsOwed()« }»\n"), I("waits that"))
 mutation("wheel-pages-at-once", "14", "QueueControlBlock.prepareFirstWheelPages", "each queue maps its wheel's first pages when it is made",
          ("Storage/QueueControlBlocks.swift", "      state.free[shelf] = control.free.next\n«      if BROKEN { _ = control.prepareFirstWheelPages() }\n»"),
          C("a_queue_that_has_no_timer_yet"))
@@ -874,7 +881,7 @@ mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was r
          (ENDING, "writing.giveUp(released: withQueue« || BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
-         ("Storage/QueueControlBlocks.swift", "handle.version < control.free.version« &+ (BROKEN ? 1 : 0)»"),
+         ("Storage/QueueControlBlocks.swift", "handle.version < control.idVersion« &+ (BROKEN ? 1 : 0)»"),
          C("what_has_ended_with_its_queue_is_known"))
 
 # ---- What the rows of Sources/Protocols.md forbid -----------------------------------------------------------------------
@@ -908,8 +915,8 @@ mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is l
                   "    if BROKEN, !waiter.node.blocksNothing, closesCycle(waiter, first) { return false }\n    return »"),
           (WAITS, "      if !«BROKEN, !»waiter.node.blocksNothing, closesCycle")], I("a ring"))
 mutation("signals-one", "1, 16", "WaitRegistry.timerEnded", "P6: the first one that waits is woken",
-         (WAITS, "waiter.subject, timer.slot.index == index {«\n         » waiter.wakeUp.signal()«\n"
-                 "          if BROKEN { return }\n       » }"), I("cancel_and_wait of one callback"))
+         (WAITS, "where isMeant(waiter.subject) {«\n       » waiter.wakeUp.signal()«\n"
+                 "        if BROKEN { return }\n     » }"), I("cancel_and_wait of one callback"))
 mutation("signal-is-over", "1, 16", "WaitRegistry.wait", "P6: whoever is woken takes its wait for over",
          (WAITS, "      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : waiter.timedOut(timeout) }\n"
                  "«      if BROKEN { return .ok }\n»"), I("release_and_wait of one callback"))

@@ -29,18 +29,26 @@
 
 /* ---- What the two processes share -------------------------------------------------------------------------------------- */
 
-enum { TICKS, OTHER_TICKS, START, START_FAR, MANY, LIMITED, SAME_TIMER, ASYNC, OTHER_ASYNC, MAKE, QUERIES, PROBES };
-static const char *const probe_names[PROBES] = {"ticks of the same queue",
-                                                "ticks of another queue",
-                                                "a start that is due, and its tick",
-                                                "start, cancel, release",
-                                                "a hundred of these",
-                                                "a start at a limit, and its tick",
-                                                "calls on the same timer",
-                                                "a function on the same queue",
-                                                "one on another queue",
-                                                "making a queue",
-                                                "queries"};
+enum {
+  TICKS,
+  OTHER_TICKS,
+  START,
+  START_FAR,
+  MANY,
+  LIMITED,
+  OPTIONS,
+  SAME_TIMER,
+  ASYNC,
+  OTHER_ASYNC,
+  MAKE,
+  QUERIES,
+  PROBES
+};
+static const char *const probe_names[PROBES] = {
+    "ticks of the same queue", "ticks of another queue",       "a start that is due, and its tick",
+    "start, cancel, release",  "a hundred of these",           "a start at a limit, and its tick",
+    "timers with options",     "calls on the same timer",      "a function on the same queue",
+    "one on another queue",    "making and releasing a queue", "queries"};
 
 static struct shared {
   atomic_int asked[PROBES], answered[PROBES]; /* rounds */
@@ -93,7 +101,7 @@ static int make_queue(chime_queue_t *queue) { return make_queue_with(NULL, queue
 
 /* ---- The stopped thread's calls ---------------------------------------------------------------------------------------- */
 
-static chime_queue_t same, other, made, elsewhere;
+static chime_queue_t same, other, made, elsewhere, ended;
 static chime_queue_t limited;      /* where each slot comes from the list, and goes back there */
 static chime_timer_t timer, fresh; /* the probes' too; made anew for each call */
 static chime_timer_t overdue;      /* on a run loop, in a mode that does not run */
@@ -349,6 +357,18 @@ static void probe(int which, atomic_int *seen) {
       while (!*seen) nap();
       chime_timer_release(timers[0]);
       break;
+    case OPTIONS: {
+      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+      chime_schedule schedule = CHIME_SCHEDULE_INIT;
+      options.handler = nothing;
+      options.label = "with options";
+      schedule.first_ns = schedule.interval_ns = FAR;
+      schedule.jitter_ns = CHIME_SECOND;
+      OK(chime_timer_start(same, &options, &schedule, &timers[0]));
+      OK(chime_timer_postpone(timers[0], FAR));
+      chime_timer_release(timers[0]);
+      break;
+    }
     case SAME_TIMER: chime_timer_restart_after(timer, FAR); break;
     case ASYNC:
       OK(chime_queue_async(same, flag_function, seen, NULL));
@@ -362,11 +382,14 @@ static void probe(int which, atomic_int *seen) {
       OK(make_queue(&queue));
       chime_queue_release(queue);
       break;
-    case QUERIES:
+    case QUERIES: {
       get_state(), next_deadline(), get_info(), get_stats(), queue_now();
+      int64_t time;
+      chime_queue_now(ended, &time);
       chime_timer_explain(timer, probe_text, sizeof probe_text, NULL);
       if (overdue != 0) chime_timer_explain(overdue, probe_text, sizeof probe_text, NULL);
       break;
+    }
   }
 }
 
@@ -426,6 +449,8 @@ static int look_at(const struct call *call) {
   if (status == CHIME_ERROR_UNSUPPORTED) return 3;
   OK(status);
   OK(make_queue(&other));
+  OK(make_queue(&ended));
+  chime_queue_release(ended);
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   options.timer_limit = 1000;
   OK(make_queue_with(&options, &limited));
