@@ -286,7 +286,9 @@ import Testing
     try await queue.untilArmed(count: 3)
     try queue.jump(by: ages)
     #expect(queue.now.nanoseconds == .max)
-    try await queue.advance(by: ages)
+    // An advance needs an end.
+    await #expect(throws: ChimeError.self) { try await queue.advance(by: ages) }
+    try await queue.advance(by: .zero)
     try await sleeper.value
     #expect(timer.state == .finished)
 
