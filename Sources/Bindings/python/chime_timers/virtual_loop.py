@@ -1,6 +1,7 @@
 """An asyncio loop on virtual time: programs that sleep for hours are tested in no time."""
 
 import asyncio
+import math
 import selectors
 import sys
 from typing import Any, Callable, List, Optional, Tuple
@@ -71,6 +72,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._queues = [queue for queue in self._queues if queue.id]
         return min((queue.next_deadline_ns for queue in self._queues), default=FOREVER_NS)
 
+    def _keep_resolution(self) -> None:
+        """asyncio runs what is due before `time() + _clock_resolution`, which has to be another number than `time()`."""
+        self._clock_resolution = max(1e-9, 2.0 ** (math.frexp(self.time())[1] - 53))
+
     def _go_on(self, distance_ns: int) -> None:
         """Moves all clocks, no further than to the next deadline, and then runs what is due there."""
         queues = [queue for queue in self._queues if queue.id]
@@ -94,6 +99,11 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: Optional[float] = None) -> List[Tuple[selectors.SelectorKey, int]]:
         """timeout: 0 if the loop has something to do; None if it has no timers."""
+        ready = self._select(timeout)
+        self._loop._keep_resolution()
+        return ready
+
+    def _select(self, timeout: Optional[float]) -> List[Tuple[selectors.SelectorKey, int]]:
         loop, ready = self._loop, super().select(0)
         if loop.is_closed() or not loop.queue.id:
             return ready

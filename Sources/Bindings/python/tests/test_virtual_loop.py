@@ -43,6 +43,20 @@ class VirtualTime(WatchedTest):
             self.run_on_it(asyncio.sleep(0.07))
             self.assertEqual(self.loop.queue.now_ns, count * 70_000_000)
 
+    def test_time_goes_on_where_a_float_has_no_room_for_its_nanoseconds(self):
+        """asyncio runs what is due before its time and a nanosecond, which after 194 days is its time."""
+        async def main():
+            for delay in 194 * 24 * HOUR, 2 * 24 * HOUR, 0.1, 365 * 24 * HOUR, 0.001, 2e9, 0.25, 1e-9:
+                begin = self.loop.time()
+                async with Timers() as timers:
+                    await asyncio.gather(asyncio.sleep(delay), timers.sleep(delay), asyncio.sleep(delay / 2))
+                self.assertGreaterEqual(self.loop.time(), begin + delay)
+                self.assertLess(self.loop.time(), begin + delay + 1e-6)
+            self.loop.call_soon(self.loop.queue.jump, 365 * 24 * HOUR)
+            await asyncio.sleep(365 * 24 * HOUR)
+
+        self.run_on_it(main())
+
     def test_what_is_ready_comes_before_time_goes_on(self):
         reading, writing = socket.socketpair()
 
