@@ -164,7 +164,7 @@ public class AnyTimerQueue: @unchecked Sendable {
     }
     if let core = ending {
       let limit = max(0, timeout?.nanoseconds ?? .max)
-      outcome = core.isOver ? .done : try await Blocking.run { core.waitForEnd(timeout: limit) }.outcome()
+      outcome = core.isOver ? .done : try await Blocking.run(for: id, timeout: limit, core.waitForEnd).outcome()
     }
     return try await calls.waitForNone(until: end) ? outcome : .timedOut
   }

@@ -114,7 +114,8 @@ extension ChimeTimer.Reference {
     }
     var outcome = try cancelHandler { $0.cancelAndWait(timeout: 0) }
     if outcome == .timedOut, let timer = TimerRef(handle) {
-      let status = try await Blocking.run { timer.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+      let limit = max(0, timeout?.nanoseconds ?? .max)
+      let status = try await Blocking.run(for: handle, timeout: limit, timer.cancelAndWait)
       outcome = try watched?.calls?.stop(status.outcome(), generation) ?? status.outcome()
     }
     guard let calls = watched?.calls, outcome.isRunning else { return outcome }

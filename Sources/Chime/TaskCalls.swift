@@ -170,12 +170,69 @@ package final class TaskCalls: Sendable {
 }
 
 /// Calls of the core that wait for a handler, for tasks, which must not block their threads.
+///
+/// For each timer and queue a few threads wait, which are none of those that tasks run on. A thread waits on when its task gives
+/// way to its cancellation; tasks that come when all of them wait have a turn when one has returned.
 enum Blocking {
-  /// Runs `wait` on a thread that may block, until its end or the cancellation of the task. Then the thread waits on.
-  nonisolated(nonsending) static func run(_ wait: @escaping @Sendable () -> Status) async throws -> Status {
+  private struct Waits {
+    var threads = 0
+    var queued: [ObjectIdentifier: @Sendable () -> Void] = [:]
+  }
+
+  /// By the id of the timer or queue.
+  private static let waits = Locked<[UInt64: Waits]>([:])
+
+  /// The threads for one of them. Without a limit, a program that tries again whenever a wait was too long for it would have
+  /// one for each attempt.
+  private static let mostThreads = 8
+
+  /// Waits until `wait` has returned, until the timeout, or until the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - id: of the timer or queue that it waits for.
+  ///   - timeout: 0 or more; `Int64.max` without limit.
+  ///   - wait: with a timeout; 0 does not wait.
+  nonisolated(nonsending) static func run(
+    for id: UInt64, timeout: Int64, _ wait: @escaping @Sendable (_ timeout: Int64) -> Status
+  ) async throws -> Status {
+    if timeout == 0 { return wait(0) }
     let end = FirstEnd<Status>()
-    DispatchQueue.global().async { end.end(.success(wait())) }
+    let name = ObjectIdentifier(end)
+    let limit = Clock.monotonic.now.saturatingAdd(timeout)
+    let turn: @Sendable () -> Void = {
+      end.end(.success(wait(timeout == .max ? .max : max(0, limit.saturatingSubtract(Clock.monotonic.now)))))
+    }
+    let hasThread = waits.withLock { waits in
+      if waits[id, default: Waits()].threads < mostThreads {
+        waits[id, default: Waits()].threads += 1
+        return true
+      }
+      waits[id]?.queued[name] = turn
+      return false
+    }
+    if hasThread {
+      // A queue of its own: the global ones have as many threads as there are processors, and tasks run on them.
+      DispatchQueue(label: "chime.wait").async { takeTurns(id, turn) }
+    } else if timeout != .max {
+      DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(timeout))) { end.end(.success(wait(0))) }
+    }
+    defer { waits.withLock { _ = $0[id]?.queued.removeValue(forKey: name) } }
     return try await end.wait()
+  }
+
+  /// On such a thread.
+  private static func takeTurns(_ id: UInt64, _ first: @Sendable () -> Void) {
+    first()
+    while let next = nextTurn(id) { next() }
+  }
+
+  private static func nextTurn(_ id: UInt64) -> (@Sendable () -> Void)? {
+    waits.withLock { waits in
+      if let next = waits[id]?.queued.popFirst() { return next.value }
+      waits[id]?.threads -= 1
+      if waits[id]?.threads == 0 { waits[id] = nil }
+      return nil
+    }
   }
 }
 

@@ -176,6 +176,41 @@ import Testing
     open.signal()
   }
 
+  /// A handler that hangs, and one task after the other that gives up: none of them leaves behind a thread that tasks need.
+  @Test func tasksRunHoweverManyWaitsForAPlainHandlerWereGivenUp() async throws {
+    let (queue, ended) = (try TimerQueue(), Counter())
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let open = DispatchSemaphore(value: 0)
+    let timer = try queue.schedule(after: .zero) { _ in
+      begin.yield()
+      open.wait()
+    }
+    for await _ in begun { break }
+    let attempts = Task {
+      for _ in 0..<300 {
+        let waiter = Task { try await timer.cancelAndWait() }
+        let ending = Task { try await timer.cancelAndWait(timeout: .seconds(1000)) }
+        await Task.yield()
+        waiter.cancel()
+        ending.cancel()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        await #expect(throws: CancellationError.self) { try await ending.value }
+        ended.add()
+      }
+    }
+    // On a thread, which runs on when no task does.
+    let allEnded = try await onAThread {
+      let end = Date(timeIntervalSinceNow: patience)
+      while ended.value < 300, Date() < end { usleep(1000) }
+      defer { open.signal() }
+      return ended.value
+    }
+    #expect(allEnded == 300)
+    await attempts.value
+    #expect(try await timer.cancelAndWait(timeout: .milliseconds(1)) != .running)
+    try await queue.shutdown()
+  }
+
   @Test func aCallThatWouldWaitForItselfIsTold() async throws {
     let (clock, log) = (clock, log)
     let queue = queue
@@ -199,9 +234,9 @@ import Testing
       await #expect(throws: ChimeError.wouldDeadlock) { try await queue.shutdown() }
       log.add("ended")
     }
-    // The queue has ended under the advance.
+    // The queue has ended under the advance, which then waits for no call.
     _ = try? await queue.advance(by: .seconds(1))
-    #expect(log.all.last == "ended" && last.state == .cancelled)
+    #expect(await soon { log.all.last == "ended" } && last.state == .cancelled)
   }
 
   /// A child task of a call is in it. A task of its own is not, and waits for its end.
