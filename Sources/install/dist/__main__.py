@@ -64,7 +64,7 @@ man -M share/man chime                    # then chime_timer_start, and so on
 | `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): how to link it, the kinds of queues, all functions on a page |
 | `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each |
 | `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), [Platforms](share/doc/chime/Platforms.md), [Troubleshooting](share/doc/chime/Troubleshooting.md), [game time](share/doc/chime/GameTime.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
-| `share/chime` | what other languages and debuggers need: [Chime from other languages](share/doc/chime/Languages.md) |
+| `share/chime` | what Go, Node, Rust and others need, and debuggers: [Chime from other languages](share/doc/chime/Languages.md) |
 | `share/doc/chime/LICENCE`, `licences` | which licences there are |
 """
 WINDOWS = """\

@@ -27,7 +27,7 @@ GUIDES = {
     "Limits": "what Chime cannot do, and what it costs",
     "Platforms": "what differs between systems, and what has run on which",
     "Troubleshooting": "a timer does not do what you expect, or a program hangs at night",
-    "ComingFrom": "libuv, libev, Asio, GLib, libevent, timerfd, Windows' timers: call for call",
+    "ComingFrom": "libuv, libev, Asio, Go, tokio, asyncio, Node and others: call for call",
     "GameTime": "timers on a time of your own, advanced by frames, paused, replayed",
     "Languages": "Python, Go, Rust, Node, Java, LuaJIT and Ruby",
     "ReleaseNotes": "what changed",
