@@ -148,7 +148,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  private static func change<Result>(_ body: (inout Waiter?) -> Result) -> Result {
+  static func change<Result>(_ body: (inout Waiter?) -> Result) -> Result {
     let result = newest.withLock(body)
     wakeWhoIsOwed()
     return result

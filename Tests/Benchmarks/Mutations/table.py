@@ -377,7 +377,7 @@ mutation("label-under-its-reader", "10", "Labels.free", "P3d: a label is freed w
 mutation("ended-under-a-reader", "10", "Labels.freeEnded", "P3d: what has ended is freed without another look at the readers",
          (SIDE_RECORD, "      if «!BROKEN, »readers.load(ordering: .sequentiallyConsistent) != 0 {"), I("labels beside"))
 mutation("wake-up-owed-for-ever", "5", "WaitRegistry.wakeWhoIsOwed", "P6c: who has had the registry does not look whether a wake-up is owed",
-         (WAITS, "    let result = newest.withLock(body)\n    «if !BROKEN { »wakeWhoIsOwed()« }»\n"), I("waits that"))
+         (WAITS, "    let result = newest.withLock(body)\n    «if !BROKEN { »wakeWhoIsOwed()« }»\n"), I("a wait that"))
 mutation("wheel-pages-at-once", "14", "QueueControlBlock.prepareFirstWheelPages", "each queue maps its wheel's first pages when it is made",
          ("Storage/QueueControlBlocks.swift", "      state.free[shelf] = control.free.next\n«      if BROKEN { _ = control.prepareFirstWheelPages() }\n»"),
          C("a_queue_that_has_no_timer_yet"))

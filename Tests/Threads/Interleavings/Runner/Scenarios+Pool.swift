@@ -284,50 +284,47 @@ extension Scenario {
       }
     }
     + [Queue.Kind.serial, .concurrent, .precise].map { kind in
-      Scenario("waits that stand still beside others, \(kind.rawValue)") { world in
+      Scenario("a wait that stands still beside others, \(kind.rawValue)") { world in
         world.scheduler.jumpsLeft = 0
         let end = Scheduler.start + 20 * millisecond
-        for i in 0..<2 {
-          let queue = world.queue(kind)
-          let timer = world.timer(queue, after: 1, finalizer: false) { _ in
-            world.sleep(until: Scheduler.start + millisecond)
-          }
-          world.thread("waiter \(i)", heldUpUntil: i == 0 ? end : nil, within: 96) {
-            world.sleep(until: Scheduler.start + millisecond / 2)  // the handler has begun
-            world.call("cancel_and_wait", on: timer) { ref in
-              timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
-            }
-          }
-          world.timer(queue, after: 2 * millisecond, finalizer: false) { _ in
-            world.expect(world.scheduler.clock < end, "a tick waits for a thread that begins to wait")
+        let queue = world.queue(kind)
+        let timer = world.timer(queue, after: 1, finalizer: false) { _ in
+          world.sleep(until: Scheduler.start + millisecond)
+        }
+        world.thread("waiter") {
+          world.sleep(until: Scheduler.start + millisecond / 4)  // the handler has begun
+          world.call("cancel_and_wait", on: timer) { ref in
+            timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
           }
         }
-        world.thread("host") { world.sleep(until: end + millisecond) }
+        world.thread("another waiter") {
+          world.sleep(until: Scheduler.start + millisecond / 2)
+          WaitRegistry.change { _ in world.sleep(until: end) }
+        }
+        world.timer(queue, after: 2 * millisecond, finalizer: false) { _ in
+          world.expect(world.scheduler.clock < end, "a tick waits for a thread that begins to wait")
+        }
       }
     } + [
+
       Scenario("labels beside their readers") { world in
         let queue = world.queue(.virtual)
-        let timers = (0..<2).map { _ in
-          var id: UInt64 = 0
-          var options = TimerOptions(handler: TickFunction { _, _ in })
-          let status = "label".withCString { label in
-            options.label = label
-            return TimerRef.create(on: queue.id, options, nil, out: &id)
-          }
-          world.expect(status == .ok, "create answered \(status.rawValue)")
-          return TimerRef(id)!
+        var id: UInt64 = 0
+        var options = TimerOptions(handler: TickFunction { _, _ in })
+        let status = "label".withCString { label in
+          options.label = label
+          return TimerRef.create(on: queue.id, options, nil, out: &id)
         }
-        for i in 0..<2 {
-          world.thread("reader") {
-            for timer in timers {
-              timer.withLabel { label in
-                world.scheduler.giveWay(1)
-                world.expect(String(cString: label) == "label", "a label that was freed is read")
-              }
-            }
+        world.expect(status == .ok, "create answered \(status.rawValue)")
+        let timer = TimerRef(id)!
+        world.thread("another reader") { for _ in 0..<4 { Labels.read {} } }
+        world.thread("reader") {
+          timer.withLabel { label in
+            for _ in 0..<8 { world.scheduler.giveWay(1) }
+            world.expect(String(cString: label) == "label", "a label that was freed is read")
           }
-          world.thread(calls: "release") { timers[i].release() }
         }
+        world.thread(calls: "release") { timer.release() }
         world.race()
         world.expect(Labels.endedCount == 0, "labels stay")
       },
@@ -335,16 +332,13 @@ extension Scenario {
         let queue = world.queue(.virtual, limit: 64)
         let count = queue.freeSlotCount + 31
         queue.leaveSlotsBesideList(31)
-        world.thread("holder") {
-          queue.core.control.storage.pointee.slots.withLock { _ in world.sleep(until: Scheduler.start + millisecond) }
-        }
         for name in ["maker", "another"] {
           world.thread(name) {
             let timers = (0..<2).map { _ in world.timer(queue, after: second) }
             for timer in timers { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
           }
         }
-        world.race()
+        queue.core.control.storage.pointee.slots.withLock { _ in world.race() }
         _ = queue.drive()
         // A chunk may have come.
         world.expect(queue.freeSlotCount % 256 == count % 256, "\(queue.freeSlotCount) free slots instead of \(count)")
