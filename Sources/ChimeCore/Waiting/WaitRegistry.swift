@@ -125,7 +125,7 @@ enum WaitRegistry: ProcessState {
   /// Adds a thread that is going to wait; false if that would close a cycle of the wait-for graph. If two
   /// begin at the same moment, the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
-    change { newest in
+    changeWaiters { newest in
       if !waiter.node.blocksNothing, closesCycle(waiter, newest) { return false }
       waiter.next = newest
       newest = waiter
@@ -135,7 +135,7 @@ enum WaitRegistry: ProcessState {
 
   /// The wait is over. Harmless for a thread that is not registered.
   static func leave(_ waiter: Waiter) {
-    change { newest in
+    changeWaiters { newest in
       if newest === waiter {
         newest = waiter.next
       } else {
@@ -148,7 +148,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  static func change<Result>(_ body: (inout Waiter?) -> Result) -> Result {
+  static func changeWaiters<Result>(_ body: (inout Waiter?) -> Result) -> Result {
     let result = newest.withLock(body)
     wakeWhoIsOwed()
     return result

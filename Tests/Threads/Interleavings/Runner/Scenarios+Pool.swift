@@ -299,7 +299,7 @@ extension Scenario {
         }
         world.thread("another waiter") {
           world.sleep(until: Scheduler.start + millisecond / 2)
-          WaitRegistry.change { _ in world.sleep(until: end) }
+          WaitRegistry.changeWaiters { _ in world.sleep(until: end) }
         }
         world.timer(queue, after: 2 * millisecond, finalizer: false) { _ in
           world.expect(world.scheduler.clock < end, "a tick waits for a thread that begins to wait")
