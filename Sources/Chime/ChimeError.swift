@@ -9,7 +9,8 @@ import ChimeCore
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
 /// There are as many kinds as constants below. Errors of one kind are equal: `catch ChimeError.deadlineExceeded`, and
-/// `switch error { case .shutDown: … }` where a call throws nothing else. `description` is for people and logs.
+/// `switch error { case .shutDown: … }` where a call throws nothing else, as the calls that do not `await` say by their types.
+/// `description` is for people and logs.
 public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   package let code: Code

@@ -53,10 +53,10 @@ package struct VirtualTime: Sendable {
 
   // MARK: Exactly
 
-  nonisolated(nonsending) func advanceWithTasks(by duration: Duration) async throws(ChimeError) {
+  nonisolated(nonsending) func advanceWithTasks(by duration: Duration) async throws {
     try check(duration)
     if duration.nanoseconds == .max { throw Status.endlessAdvance.error }
-    guard let now = QueueCore.now(id) else { throw .shutDown }
+    guard let now = QueueCore.now(id) else { throw ChimeError.shutDown }
     if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds)) { throw error }
   }
 

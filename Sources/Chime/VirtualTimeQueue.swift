@@ -22,10 +22,10 @@ extension VirtualTimeQueue {
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now. One of 292 years or more has no end, and is refused:
   ///   `run()` goes on until no timer is pending.
-  /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it; `limit` if
-  ///   something becomes due 1,000 times at one instant, more than 1,000,000 jobs of the calling test lead to each other
-  ///   there, or they block for 10 s; `shutDown`, `invalidArgument`; `unsupported` in real time.
-  public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
+  /// - Throws: `ChimeError` only: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it;
+  ///   `limit` if something becomes due 1,000 times at one instant, more than 1,000,000 jobs of the calling test lead to each
+  ///   other there, or they block for 10 s; `shutDown`, `invalidArgument`; `unsupported` in real time.
+  public nonisolated(nonsending) func advance(by duration: Duration) async throws {
     try await time().advanceWithTasks(by: duration)
   }
 
