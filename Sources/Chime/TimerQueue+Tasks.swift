@@ -10,6 +10,17 @@ extension AnyTimerQueue {
   /// restarted or rescheduled, or has ended. One that has begun ends by itself: stopping the timer does not cancel it, and
   /// answers `running` until it has returned.
   ///
+  /// Unlike a `Task`, a handler does not keep the task-local values of the code that makes it: a call begins in a tick, where
+  /// there is no task. Capture the values that it needs, and bind them in the handler:
+  ///
+  ///     let id = Request.id
+  ///     poll = try queue.scheduleTask(.every(.seconds(1))) { _ in
+  ///       await Request.$id.withValue(id) { await refresh() }
+  ///     }
+  ///
+  /// A `Task` that reads `ticks(_:)` keeps all of them. On virtual time, and after `resume`, a call may begin in the task that
+  /// calls `advance` or `resume`, and then has the values of that task: do not rely on them.
+  ///
   /// - Parameters:
   ///   - schedule: when. `MissedPolicy.delay` counts from the beginning of a call.
   ///   - label: for debuggers; see `schedule(_:label:handler:)`.
@@ -33,7 +44,8 @@ extension AnyTimerQueue {
   /// Calls `handler` on an actor by a schedule, as long as the actor lives. The handler is isolated to the actor, and can
   /// use its state, with or without `await`; see `scheduleTask(_:label:handler:)`.
   ///
-  /// On the actor's own `SerialTimerQueue` a call begins inside the tick; elsewhere it waits for its turn on the actor.
+  /// On the actor's own `SerialTimerQueue` a call begins inside the tick; elsewhere it waits for its turn on the actor. Task-local
+  /// values are not kept there either.
   ///
   /// - Parameters:
   ///   - schedule: when.

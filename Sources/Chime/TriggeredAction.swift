@@ -424,7 +424,13 @@ public final class TriggeredAction: Sendable {
   }
 
   /// An asynchronous action, in a task, on its own actor if it has one: like that of a `Task`, it is isolated as the code is
-  /// around it.
+  /// around it. Unlike a `Task`, it keeps no task-local values, neither of the code that makes it nor of the one that triggers
+  /// it: capture those that it needs, and bind them in the action.
+  ///
+  ///     let id = Request.id
+  ///     saving = try TriggeredAction(.throttle(.seconds(1)), on: queue, task: {
+  ///       await Request.$id.withValue(id) { await write() }
+  ///     })
   ///
   /// - Parameters:
   ///   - timing: when it acts.
@@ -462,7 +468,8 @@ public final class TriggeredAction: Sendable {
   ///       }
   ///     }
   ///
-  /// Of an action that was made without one; any other keeps its own.
+  /// Of an action that was made without one; any other keeps its own. The action keeps no task-local values: capture those that
+  /// it needs, and bind them.
   ///
   /// - Parameters:
   ///   - actor: held only during a call.
