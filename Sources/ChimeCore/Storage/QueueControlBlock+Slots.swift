@@ -11,7 +11,7 @@ extension QueueControlBlock {
     let listed = unsafe storage.pointee.slots.withLockIfSoon { store -> SlotIndex? in
       listReturned(&store)
       guard let index = take(&store) else { return nil }
-      if let cache { while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) } }
+      cache?.fill { take(&store) }
       showGivenOut(store)
       return index
     }
@@ -121,7 +121,7 @@ extension QueueControlBlock {
       return index
     }
     guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
-    if let cache { while cache.count < ThreadCache.filled, let more = fresh.next() { _ = cache.push(more) } }
+    cache?.fill { fresh.next() }
     var others = ReturnedSlots()
     while let index = fresh.next() { others.push(index) }
     others.leave(in: self)
@@ -316,9 +316,10 @@ extension Chunk {
     }
     guard let slot = last.nextFree.slot else { return nil }
     var rest = slot.nextFree
-    while let cache, cache.count < ThreadCache.filled, let next = rest.slot {
+    cache?.fill {
+      guard let next = rest.slot else { return nil }
       rest = next.nextFree
-      _ = cache.push(next.index)
+      return next.index
     }
     last.nextFree = rest
     oldest = nil

@@ -62,6 +62,14 @@
     return unsafe ring[Int(popped & 63)]
   }
 
+  /// Takes in as many as it has after an exchange with the list. What was put in before there were enough to take one out
+  /// comes behind them.
+  func fill(_ next: () -> SlotIndex?) {
+    let recent = count < ThreadCache.kept ? count : 0
+    while count < ThreadCache.filled, let index = next() { _ = push(index) }
+    for _ in 0..<recent { if let index = takeOldest() { _ = push(index) } }
+  }
+
   @inline(__always)
   func push(_ index: SlotIndex) -> Bool {
     let pushed = unsafe storage.pointee.pushed

@@ -72,6 +72,24 @@ import Testing
     }
   }
 
+  /// The ninth miss in a row may be a release, whose slot is then the only one in the cache.
+  @Test func aSlotThatClaimsACacheIsUsedAgainBehindTheOthers() throws {
+    let other = try queueThatSharesTheCache()
+    defer { other.release() }
+    var (changes, releases) = (0, [UInt32: Int]())
+    // Eight misses, and the ninth is a release.
+    var timers = try (0..<8).map { _ in try core.makeTimer() }
+    for _ in 0..<100 {
+      if let timer = timers.popLast() {
+        #expect(TimerRef.release(timer) == .ok)
+        releases[try #require(Handle(timer, kind: .timer)).index] = changes
+      }
+      changes += 1
+      let timer = try core.makeTimer()
+      #expect(changes - (releases[try #require(Handle(timer, kind: .timer)).index] ?? -28) >= 28)
+    }
+  }
+
   /// Slots that are given back meanwhile lie beside the list; what is needed comes from there, behind many others, or is new
   /// (P14h). No slot is lost, and none is twice among the free ones.
   @Test(arguments: [false, true]) func slotsBesideAListThatStandsStillAreUsedAgain(isLimited: Bool) throws {
