@@ -13,10 +13,12 @@
  *   - Waits: no, for a handler, or for time
  *
  * Calls that change one timer follow each other, even where a comment says "Waits: no", for a few hundred instructions;
- * its tick may be a millisecond late. A thread that loses its processor inside a call holds up nothing else: no other
- * timer, no tick, no query. Exceptions: queues are made, and end, one after another, and so are targets, values and run
- * loops; the ticks of a run loop wait for who makes a queue there or calls chime_run_loop.h on it; the ticks of one queue
- * for chime_queue_sync, and for what wakes a virtual or dispatch queue, or a precise one outside Linux (see Limits.md).
+ * its tick may be a millisecond late. A thread that loses its processor inside a call holds up no other timer, no tick
+ * and no query, but in these cases. Others wait with it: in a call that makes or ends a queue, a target, a value or a run
+ * loop, or that waits, for the same of another thread. The queue's ticks wait: for a change of a value that expires, of an
+ * added handler, or of a timer with CHIME_TIMER_SELF_RELEASE or CHIME_MISSED_DELAY whose handler has just returned; for
+ * chime_queue_sync; for what wakes a virtual or dispatch queue, or a precise one outside Linux; on a run loop, for who
+ * makes a queue there or calls chime_run_loop.h on it. Limits.md has more on threads of low priority.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".
