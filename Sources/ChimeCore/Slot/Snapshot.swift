@@ -136,12 +136,12 @@ extension TimerSlot {
 }
 
 /// When the timer was due whose writer is about to store a deadline that the word's postponement does not fit: for
-/// queries that find that writer. There are three places, one timer at a time in each: its writer holds the lock for a few
+/// queries that find that writer. There are three places, one timer at a time in each: its writer has one for a few
 /// instructions, and a few more after its end, when another thread may be the timer's writer already: so the word says whose
 /// time it is.
 enum DueTimeSpill: ProcessState {
   fileprivate struct Place: ~Copyable {
-    let lock = Locked(())
+    let isTaken = Atomic<Bool>(false)
     /// Whose it is (P3).
     let slot = Atomic<SlotLink>(.none)
     /// What that writer alone changes of the word, as it is until the writer's end.
@@ -154,45 +154,66 @@ enum DueTimeSpill: ProcessState {
   private static let third = Place()
 
   static func makeGlobals() {
-    first.lock.withLock { _ in }
-    second.lock.withLock { _ in }
-    third.lock.withLock { _ in }
+    _ = first.isTaken.load(ordering: .relaxed)
+    _ = second.isTaken.load(ordering: .relaxed)
+    _ = third.isTaken.load(ordering: .relaxed)
   }
 
   static func reinitialize() {
-    first.reinitialize()
-    second.reinitialize()
-    third.reinitialize()
+    first.leave()
+    second.leave()
+    third.leave()
   }
 
   /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`. Waits
   /// only while three other writers are in here.
   static func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
-    first.lock.withLockIfFree { _ in first.keep(due, of: slot, change) }
-      ?? second.lock.withLockIfFree { _ in second.keep(due, of: slot, change) }
-      ?? third.lock.withLock { _ in third.keep(due, of: slot, change) }
+    let number = take(due, of: slot)
+    defer { leave(number) }
+    return change()
+  }
+
+  @inline(never)
+  private static func take(_ due: Int64, of slot: TimerSlot) -> Int {
+    var spinWait = SpinWait()
+    while true {
+      if first.take(due, of: slot) { return 1 }
+      if second.take(due, of: slot) { return 2 }
+      if third.take(due, of: slot) { return 3 }
+      spinWait.pause()
+    }
+  }
+
+  @inline(never)
+  private static func leave(_ number: Int) {
+    switch number {
+    case 1: first.leave()
+    case 2: second.leave()
+    default: third.leave()
+    }
   }
 
   /// `nil` unless the writer of that word has left it here.
+  @inline(never)
   static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
     first.due(of: slot, word) ?? second.due(of: slot, word) ?? third.due(of: slot, word)
   }
 }
 
 extension DueTimeSpill.Place {
-  fileprivate borrowing func reinitialize() {
-    lock.reinitialize()
-    slot.store(.none, ordering: .relaxed)
-  }
-
-  fileprivate borrowing func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
+  fileprivate borrowing func take(_ due: Int64, of slot: TimerSlot) -> Bool {
+    if isTaken.exchange(true, ordering: .acquiring) { return false }
     // With release order, too: whoever reads the next one's finds that the word has changed.
     time.store(due, ordering: .releasing)
     word.store(slot.word.writersOwn, ordering: .releasing)
-    self.slot.store(SlotLink(slot), ordering: .releasing)
     // The deadline is stored with release order: whoever reads the new one finds this.
-    defer { self.slot.store(.none, ordering: .releasing) }
-    return change()
+    self.slot.store(SlotLink(slot), ordering: .releasing)
+    return true
+  }
+
+  fileprivate borrowing func leave() {
+    slot.store(.none, ordering: .releasing)
+    isTaken.store(false, ordering: .releasing)
   }
 
   fileprivate borrowing func due(of slot: TimerSlot, _ word: TimerWord) -> Int64? {

@@ -58,20 +58,10 @@ import Synchronization
   private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
-  /// Free slots that were given back while another thread had the lock, the latest first (P14h).
-  let returned = Atomic<SlotLink>(.none)
   /// For visits, which need no lock: the first group of its chunks, and the slots that were never given out. The latter are
   /// stored behind the lock; see `showGivenOut` (P14f).
   let firstGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
   let fresh = Atomic<SlotRange>(.none)
-  /// How many chunks there are or are about to be, and how many of them have slots that have all used up their versions.
-  let chunkCount = Atomic<Int>(0)
-  let usedUpChunks = Atomic<Int>(0)
-  /// The wheel pages that the control block has without chunks. They come with the first of these.
-  let firstWheelPages = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-  /// For a queue with a limit: how many timers may exist at once; and how many slots are given out.
-  let limit = Atomic<UInt64>(.max)
-  let givenOut = Atomic<GivenOut>(GivenOut())
   /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
   let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
@@ -80,6 +70,16 @@ import Synchronization
   /// Room for what passes write down, until the pass takes it: a `PassScratch`. It is there before the slots are given out
   /// that it is for (P14i).
   let scratch = Atomic<UInt64>(0)
+  /// Free slots that were given back while another thread had the lock, the latest first (P14h).
+  let returned = Atomic<SlotLink>(.none)
+  /// How many chunks there are or are about to be, and how many of them have slots that have all used up their versions.
+  let chunkCount = Atomic<Int>(0)
+  let usedUpChunks = Atomic<Int>(0)
+  /// The wheel pages that the control block has without chunks. They come with the first of these.
+  let firstWheelPages = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// For a queue with a limit: how many timers may exist at once; and how many slots are given out.
+  let limit = Atomic<UInt64>(.max)
+  let givenOut = Atomic<GivenOut>(GivenOut())
   /// The state of the random numbers for jitter; see `randomPart` (P26).
   let randomState = Atomic<UInt64>(0)
   /// While no queue lives here: the index of the next such control block, and how much of its memory is kept, in chunks.

@@ -133,8 +133,7 @@ import Synchronization
     unsafe chime_set_thread_state(storage)
     let thread = unsafe ThreadState(storage: storage)
     unsafe chime_life_begin(&storage.pointee.life)
-    // Only a thread that ends without a word is looked for there.
-    if isListed, all.withLockIfSoon({ $0.append(thread) }) == nil { unsafe chime_life_end(&storage.pointee.life) }
+    if isListed { all.withLock { $0.append(thread) } }
     return thread
   }
 
@@ -176,7 +175,7 @@ import Synchronization
   /// Looks at one state, and takes it back if its thread has ended.
   @inline(never)
   private static func reclaimEnded() throws(Forked) {
-    let left = all.withLockIfFree { list -> ThreadState? in
+    let left = all.withLock { list -> ThreadState? in
       guard let storage = unsafe list.first else { return nil }
       let thread = unsafe ThreadState(storage: storage)
       list.remove(thread)
@@ -184,7 +183,7 @@ import Synchronization
       list.append(thread)
       return nil
     }
-    guard case let left?? = left else { return }
+    guard let left else { return }
     try left.release()
     unsafe free(left.storage)
   }

@@ -1420,7 +1420,7 @@ reordered("chunk-before-owner", "a chunk can be seen before its owner",
           "P14 Slab:addChunks ")
 reordered("returned-not-acquired", "slots that were left beside the list are taken before what their last owners wrote",
           (SLOTS, "pointee.returned.exchange(.none, ordering: .acquiring)", "pointee.returned.exchange(.none, ordering: .relaxed)"),
-          "P14h take ")
+          "P14e P14h QueueControlBlock.Slots:take ")
 reordered("pins-weak", "a call's pin may be seen after it has read the id",
           (CONTROL, "pins.wrappingAdd(1, ordering: .sequentiallyConsistent)", "pins.wrappingAdd(1, ordering: .acquiring)"), "P7 pin")
 reordered("outstanding-late", "whoever ends a delivery looks whether the queue closes before it is counted",
