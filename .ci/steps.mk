@@ -114,7 +114,7 @@ docs: ; $(STEP) "manual pages and HTML: no warning, nothing too wide, each link 
 swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) CHIME_ROUNDS=$(if $(WHOLE),10000,300) \
   COUNT=$(if $(WHOLE),10000,300) .ci/watched.sh 1500 swift test
 # Sanitizers make everything 5 to 20 times slower: fewer rounds of the C suite, fewer steps of the random models, and no
-# tests of virtual time, whose advance waits a second at most for an actor that other tests keep busy.
+# tests of virtual time, whose advance waits three seconds at most for an actor that other tests keep busy.
 swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=200 CHIME_STEPS=$(if $(WHOLE),5000,1000) CHIME_ROUNDS=50 \
   .ci/watched.sh 1500 swift test --scratch-path .build-tsan --sanitize=thread --skip ChimeVirtualTimeTests
 # Without LeakSanitizer, which is no judge here: it does not look for pointers in memory from mmap, where Chime keeps

@@ -99,11 +99,11 @@ package struct JobCensus<Waiting> {
   package static var tick: Int { 20 }
   /// For how many ticks another test's job is waited for, or a row of jobs that lead to each other: longer than a thread waits
   /// for its processor.
-  package static var patience: Int { 50 }
+  package static var patience: Int { 150 }
   /// How many ticks a job may take and still be a part of such a row.
   package static var short: Int { 5 }
   /// For how many ticks a wait lasts because of others.
-  package static var longest: Int { 100 }
+  package static var longest: Int { 300 }
   /// How many times a waiter's work may move from one job of others to another, unseen.
   package static var rounds: Int { 3 }
   /// The same while that takes next to no time.

@@ -209,6 +209,9 @@ struct Batch {
 
   // MARK: Its room
 
+  /// How many slots there is room for.
+  var room: Int { scratch?.slots ?? 0 }
+
   /// Moves to a larger room.
   mutating func move(to scratch: PassScratch) {
     ready.move(to: scratch.ready)

@@ -354,10 +354,11 @@ extension QueueCore {
     driver.borrowsThread ? try OwnThread.borrow(body) : try body()
   }
 
-  /// Takes the room that was made for more slots.
+  /// Takes the room that was made for more slots. Of two who make some at once the one with less may be the later (P14i).
   @inline(never)
   func takeScratch(_ pass: borrowing Pass) {
     guard let scratch = control.takeScratch() else { return }
+    if scratch.slots <= batch.room { return scratch.unmap() }
     if let handOver { handOver.move(to: scratch.deliveries) } else { records.outstanding.move(to: scratch.outstanding) }
     batch.move(to: scratch)
   }

@@ -58,7 +58,7 @@ enum Labels: ProcessState {
   private static let readers = Atomic<Int>(0)
   /// Labels that have ended, each linked to the one before.
   // SAFETY: of memory that nobody has but who takes it from there.
-  private nonisolated(unsafe) static let ended = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  nonisolated(unsafe) static let ended = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   static func makeGlobals() {
     _ = readers.load(ordering: .relaxed)
@@ -68,17 +68,6 @@ enum Labels: ProcessState {
   static func reinitialize() {
     readers.store(0, ordering: .relaxed)
     unsafe ended.store(nil, ordering: .relaxed)
-  }
-
-  /// Those that wait for readers; while nobody else is in here.
-  static var endedCount: Int {
-    var count = 0
-    var next = unsafe ended.load(ordering: .acquiring)
-    while let block = unsafe next {
-      unsafe next = block.load(as: UnsafeMutableRawPointer?.self)
-      count += 1
-    }
-    return count
   }
 
   /// Before the text: the link.

@@ -194,7 +194,6 @@ enum DueTimeSpill: ProcessState {
   }
 
   /// `nil` unless the writer of that word has left it here.
-  @inline(never)
   static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
     first.due(of: slot, word) ?? second.due(of: slot, word) ?? third.due(of: slot, word)
   }

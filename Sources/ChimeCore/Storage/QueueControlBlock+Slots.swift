@@ -212,8 +212,7 @@ extension QueueControlBlock {
   private func noteUsedUp(_ number: SlotChunk) {
     let head = unsafe Slab.head(of: number)
     let count = unsafe head.pointee.usedUp.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
-    // Slot 0 never had a version.
-    guard Int(count) == Slab.slotsPerChunk - (number.number == 0 ? 1 : 0) else { return }
+    guard count == Slab.usable(number.slots).count else { return }
     unsafe storage.pointee.usedUpChunks.wrappingAdd(1, ordering: .relaxed)
   }
 
@@ -257,7 +256,7 @@ extension QueueControlBlock {
 extension Chunk {
   /// Whether no slot has a version left.
   var isUsedUp: Bool {
-    unsafe Int(head.pointee.usedUp.load(ordering: .acquiring)) == Slab.slotsPerChunk - (number.number == 0 ? 1 : 0)
+    unsafe head.pointee.usedUp.load(ordering: .acquiring) == Slab.usable(slots).count
   }
 
   /// The wheel pages that come with it.

@@ -62,7 +62,8 @@ import Synchronization
   /// stored behind the lock; see `showGivenOut` (P14f).
   let firstGroup = unsafe Atomic<UnsafeMutablePointer<ChunkHead>?>(nil)
   let fresh = Atomic<SlotRange>(.none)
-  /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7).
+  /// The queue that lives here, retained; `nil` for none. See `QueueControlBlock.queue` (P7). Debuggers read it (CPlatform's
+  /// layout.c).
   let queue = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
   /// `pinned` (P7).

@@ -249,7 +249,6 @@ enum Slab: ProcessState {
 
   init() { unsafe group = nil }
 
-  @inline(__always)
   mutating func next(of control: QueueControlBlock) -> Chunk? {
     while true {
       if let group = unsafe group, unsafe number < group.pointee.groupCount {
@@ -272,7 +271,6 @@ enum Slab: ProcessState {
   let initialNumber: SlotChunk
 
   /// One of a group: they follow one another.
-  @inline(__always)
   @unsafe init(_ group: UnsafeMutablePointer<ChunkHead>, _ number: Int) {
     unsafe cells = UnsafeMutableRawPointer(group) + (number * Slab.chunkStride + Slab.cellsOffset - Slab.headOffset)
     unsafe head = Slab.head(at: cells)
@@ -280,7 +278,6 @@ enum Slab: ProcessState {
   }
 
   /// The number that it has now.
-  @inline(__always)
   var number: SlotChunk {
     let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
     return other == 0 ? initialNumber : unsafe SlotChunk(existing: other)
@@ -289,20 +286,12 @@ enum Slab: ProcessState {
   var slots: SlotRange { number.slots }
 }
 
-extension Chunk {
+extension SlotChunk {
   /// How many slots are not in the list of free ones. Behind the lock of the control block.
   func count(out difference: Int) {
+    let head = unsafe Slab.head(of: self)
     unsafe head.pointee.out.store(
       UInt32(Int(head.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
-  }
-}
-
-extension SlotChunk {
-  /// See `Chunk.count(out:)`.
-  func count(out difference: Int) {
-    let out = unsafe Slab.head(of: self)
-    unsafe out.pointee.out.store(
-      UInt32(Int(out.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
   }
 }
 

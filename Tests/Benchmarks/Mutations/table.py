@@ -371,6 +371,8 @@ mutation("beside-lost", "14", "ReturnedSlots.leave", "P14h: what another thread 
          (SLOTS, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
 mutation("waits-for-the-list", "5", "takeSlotSlow", "P14h: who needs a slot waits for a thread that stands still with the lock",
          ("Platform/Locks.swift", "if !spinWait.spin()« && !BROKEN» { return nil }"), I("making timers that"))
+mutation("smaller-room-taken", "19", "QueueCore.takeScratch", "P14i: a pass moves to a smaller room than it has",
+         (PASS, "    if «!BROKEN, »scratch.slots <= batch.room {"), W("aPassKeepsTheLargerRoom"))
 SIDE_RECORD = "Slot/SideRecordView.swift"
 mutation("label-under-its-reader", "10", "Labels.free", "P3d: a label is freed while it may be read",
          (SIDE_RECORD, "if «BROKEN || »readers.load(ordering: .acquiring) == 0 {"), I("labels beside"))

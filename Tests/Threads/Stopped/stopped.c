@@ -160,15 +160,16 @@ static void create(void) {
   options.label = "stands still";
   chime_timer_create(same, &options, &fresh);
 }
-static void start_with_options(void) {
+static chime_status start_labelled(chime_timer_t *started) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   options.handler = nothing;
   options.label = "stands still";
   schedule.first_ns = schedule.interval_ns = FAR;
   schedule.jitter_ns = CHIME_SECOND;
-  chime_timer_start(same, &options, &schedule, &fresh);
+  return chime_timer_start(same, &options, &schedule, started);
 }
+static void start_with_options(void) { start_labelled(&fresh); }
 static void activate(void) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   schedule.first_ns = FAR;
@@ -337,7 +338,8 @@ static void probe(int which, atomic_int *seen) {
       for (before = shared->other_ticks; shared->other_ticks < before + 2;) nap();
       break;
     case START:
-      OK(chime_timer_after(same, 0, flag, seen, NULL, &timers[0]));
+    case LIMITED:
+      OK(chime_timer_after(which == START ? same : limited, 0, flag, seen, NULL, &timers[0]));
       while (!*seen) nap();
       chime_timer_release(timers[0]);
       break;
@@ -352,23 +354,11 @@ static void probe(int which, atomic_int *seen) {
       for (int i = 0; i < 100; i++) chime_timer_release(many[i]);
       break;
     }
-    case LIMITED:
-      OK(chime_timer_after(limited, 0, flag, seen, NULL, &timers[0]));
-      while (!*seen) nap();
-      chime_timer_release(timers[0]);
-      break;
-    case OPTIONS: {
-      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-      chime_schedule schedule = CHIME_SCHEDULE_INIT;
-      options.handler = nothing;
-      options.label = "with options";
-      schedule.first_ns = schedule.interval_ns = FAR;
-      schedule.jitter_ns = CHIME_SECOND;
-      OK(chime_timer_start(same, &options, &schedule, &timers[0]));
+    case OPTIONS:
+      OK(start_labelled(&timers[0]));
       OK(chime_timer_postpone(timers[0], FAR));
       chime_timer_release(timers[0]);
       break;
-    }
     case SAME_TIMER: chime_timer_restart_after(timer, FAR); break;
     case ASYNC:
       OK(chime_queue_async(same, flag_function, seen, NULL));

@@ -134,6 +134,17 @@ import Testing
     #expect(Set(after.map(\.number)).count == after.count)
   }
 
+  /// What a grower leaves who comes late, behind one that has left more (P14i). A pass with too little ends the process.
+  @Test func aPassKeepsTheLargerRoom() throws {
+    let timers = try (0..<600).map { _ in try core.makeTimer() }
+    for timer in timers { #expect(TimerRef(timer)?.activate(Schedule(first: 9)) == .ok) }
+    #expect(QueueCore.advance(core.id, by: 1) == .ok && !core.control.hasScratch)
+    try #require(core.control.makeScratch(slots: Slab.slotsPerChunk))
+    for timer in timers { #expect(TimerRef(timer)?.restart(Schedule(first: 1)) == .ok) }
+    #expect(QueueCore.advance(core.id, by: 1) == .ok)
+    #expect(timers.allSatisfy { TimerRef($0)?.state == .finished })
+  }
+
   private func slot(of timer: UInt64) -> UInt32 { Handle(timer, kind: .timer)?.index ?? 0 }
 
   private func queueThatSharesTheCache() throws -> QueueCore {
