@@ -34,8 +34,8 @@ func chimeGoTick(tick *C.chime_tick, context, target C.uintptr_t, fate C.int) C.
 	callback := cgo.Handle(context).Value().(*callback)
 	call := callback.call
 	if rest := callback.rest; rest != nil {
-		call = rest.begin(TickKind(tick.kind))
-		defer rest.end(tick.timer, TickKind(tick.kind))
+		call = rest.begin(tick.timer, TickKind(tick.kind))
+		defer rest.end(TickKind(tick.kind))
 	}
 	if call == nil {
 		return 0

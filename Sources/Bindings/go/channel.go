@@ -141,6 +141,7 @@ func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 // Deadline is a time as a point on the queue's clock: of a Wall clock that time of day, which follows its steps; of a virtual queue,
 // whose clock begins at 1970, that date; of others now and the time until then. What is 292 years away is Forever, or the distant past.
 func (q *Queue) Deadline(when time.Time) (time.Duration, error) {
+	left := time.Until(when) // before the queue's clock is read: so the deadline is late by the time in between, and never early
 	now, err := q.Now()
 	switch {
 	case err != nil:
@@ -148,7 +149,7 @@ func (q *Queue) Deadline(when time.Time) (time.Duration, error) {
 	case q.inner.kind == Virtual || q.inner.clock == Wall:
 		return when.Sub(time.Unix(0, 0)), nil // which saturates, as UnixNano does not
 	default:
-		return sum(now, time.Until(when)), nil
+		return sum(now, left), nil
 	}
 }
 
@@ -173,7 +174,7 @@ func (q *Queue) Time(deadline time.Duration) (time.Time, error) {
 	case q.inner.kind == Virtual || q.inner.clock == Wall:
 		return time.Unix(0, int64(deadline)), nil
 	default:
-		return time.Now().Add(deadline - now), nil
+		return time.Now().Add(sum(deadline, -now)), nil
 	}
 }
 

@@ -153,6 +153,29 @@ func TestTimesAreThoseOfTheQueuesClock(t *testing.T) {
 }
 
 // A program that comes from package time waits for what a time.Until says.
+// The queue's clock and Go's are read one after the other, and the system may take the thread's processor in between.
+func TestADeadlineIsNotBeforeItsTime(t *testing.T) {
+	for _, clock := range []Clock{Monotonic, Boottime} {
+		queue := must(NewQueue(Serial, QueueOptions{Clock: clock}))
+		when := time.Now().Add(time.Hour)
+		earliest, bound := Forever, -Forever
+		for round := 0; round < 1000; round++ {
+			if found := must(queue.Deadline(when)); found < earliest {
+				earliest = found
+			}
+			now := must(queue.Now())
+			if found := now + time.Until(when); found > bound { // before the point that it stands for
+				bound = found
+			}
+		}
+		if earliest < bound {
+			t.Error("early by", bound-earliest)
+		}
+		expect(t, "the distant past", must(queue.Time(-Forever)).Before(time.Now()), true)
+		same(t, "close", queue.Close(), nil)
+	}
+}
+
 func TestADelayThatIsOverIsNow(t *testing.T) {
 	queue, seen, push := virtual(t)
 	timer := must(queue.After(time.Hour, push))

@@ -137,17 +137,18 @@ func TestATimerAtRestIsStartedByItsOwnersOrInItsFunction(t *testing.T) {
 func TestATimerWithATargetHearsOfItsEndAndItsFunctionDoesNot(t *testing.T) {
 	function := func(*Tick) {}
 	quiet, told := &rest{call: function, last: true, quiet: true}, &rest{call: function, last: true}
-	expect(t, "quiet", quiet.begin(Cancelled) == nil, true)
-	expect(t, "due", quiet.begin(Due) != nil, true)
-	expect(t, "told", told.begin(Cancelled) != nil, true)
+	expect(t, "quiet", quiet.begin(1, Cancelled) == nil, true)
+	expect(t, "due", quiet.begin(1, Due) != nil, true)
+	expect(t, "told", told.begin(1, Cancelled) != nil, true)
 }
 
 // Every start that was accepted last is followed by its tick, though others stop the timer, and its function comes and goes.
 func TestNoTickIsWithoutItsFunction(t *testing.T) {
 	for _, kind := range []Kind{Serial, Concurrent, Precise} {
 		queue := must(NewQueue(kind, QueueOptions{}))
-		ticked := make(chan bool, 1)
+		ticked, calls := make(chan bool, 1), uint64(0)
 		timer := must(queue.Create(TimerOptions{}, func(*Tick) {
+			atomic.AddUint64(&calls, 1)
 			select {
 			case ticked <- true:
 			default:
@@ -186,8 +187,53 @@ func TestNoTickIsWithoutItsFunction(t *testing.T) {
 				t.Fatal("no tick for 30 s")
 			}
 		}
+		must(timer.CancelAndWait(Forever))
+		expect(t, "calls", atomic.LoadUint64(&calls), must(queue.Stats()).Ticks)
 		same(t, "close", queue.Close(), nil)
 	}
+}
+
+// A tick can have been on its way when the next was requested: then another comes behind it.
+func TestNoExtraTickIsWithoutItsFunction(t *testing.T) {
+	for _, kind := range []Kind{Serial, Concurrent, Precise} {
+		queue := must(NewQueue(kind, QueueOptions{}))
+		var calls uint64
+		timer := must(queue.Create(TimerOptions{}, func(*Tick) { atomic.AddUint64(&calls, 1) }))
+		for ticks := uint64(0); ticks < 1000; ticks = must(queue.Stats()).Ticks {
+			must(timer.Fire())
+		}
+		must(timer.CancelAndWait(Forever))
+		expect(t, "calls", atomic.LoadUint64(&calls), must(queue.Stats()).Ticks)
+		same(t, "close", queue.Close(), nil)
+	}
+}
+
+func TestNoCancelledTickIsWithoutItsFunction(t *testing.T) {
+	queue, seen, _ := virtual(t)
+	again := 1
+	told := must(queue.Start(Schedule{First: time.Hour}, TimerOptions{Cancelled: true}, func(tick *Tick) {
+		*seen = append(*seen, *tick)
+		if again > 0 {
+			again--
+			must(Borrow(tick.Timer).RestartAfter(time.Hour))
+			must(Borrow(tick.Timer).Cancel())
+		}
+	}))
+	must(told.Cancel())
+	must(0, queue.Advance(1))
+	expect(t, "cancelled in its tick", len(*seen), 2)
+	for count := 0; count < 3; count++ {
+		must(told.RestartAfter(time.Hour))
+		must(told.Cancel())
+	}
+	must(0, queue.Advance(1))
+	expect(t, "cancelled before a tick", len(*seen), 5)
+	must(told.RestartAfter(1))
+	must(0, queue.Advance(1))
+	must(told.Cancel())
+	must(0, queue.Advance(1))
+	expect(t, "finished", len(*seen), 6)
+	expect(t, "kept", told.inner.rest.call == nil, true)
 }
 
 func TestAContextEndsWhatWaits(t *testing.T) {

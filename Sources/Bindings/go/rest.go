@@ -21,7 +21,10 @@ type rest struct {
 	call   func(*Tick) // nil: at rest
 	id     C.chime_timer_t
 	inside bool // a call of the function is under way
-	fired  bool // an extra tick is to come
+	fires  int  // accepted calls of Fire whose extra tick has not begun; more than 1: perhaps
+	doubt  bool // an extra tick that was dropped may be on its way all the same
+	ended  int  // Cancelled ticks to come
+	going  bool // the timer was started, and its end has not been counted since
 	last   bool // a Cancelled tick comes after the timer is at rest
 	quiet  bool // which is none of the function's business
 	gone   bool
@@ -34,12 +37,32 @@ var held sync.Map
 func (r *rest) made(id C.chime_timer_t) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if r.gone {
-		return
-	}
-	r.id = id
-	held.Store(id, r)
+	r.named(id)
 	r.settle(-1)
+}
+
+// named is called with the timer's id when C has made it, or by its first tick, if that is sooner.
+func (r *rest) named(id C.chime_timer_t) {
+	if r.id == 0 && !r.gone {
+		r.id = id
+		held.Store(id, r)
+		r.going = r.last && r.state() != C.CHIME_STATE_IDLE
+	}
+}
+
+func (r *rest) state() C.chime_state {
+	state := C.chime_state(C.CHIME_STATE_CANCELLED)
+	C.chime_timer_state(r.id, &state)
+	return state
+}
+
+// countEnd is called before whatever starts the timer, and before its Cancelled ticks are asked about: whoever cancels it, its
+// target among them, brings one. Several can be to come at once.
+func (r *rest) countEnd() {
+	if r.going && r.state() == C.CHIME_STATE_CANCELLED {
+		r.going = false
+		r.ended++
+	}
 }
 
 func (r *rest) forget() {
@@ -49,12 +72,20 @@ func (r *rest) forget() {
 	held.Delete(r.id)
 }
 
-func (r *rest) begin(kind TickKind) func(*Tick) {
+func (r *rest) begin(id C.chime_timer_t, kind TickKind) func(*Tick) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
+	r.named(id)
 	r.inside = true
-	if kind == Fired {
-		r.fired = false
+	r.doubt = false
+	if kind == Fired && r.fires == 1 {
+		r.fires = 0 // of several calls the last may have come when this tick was on its way: settle finds out
+	}
+	if kind == Cancelled {
+		r.countEnd()
+		if r.ended > 0 {
+			r.ended--
+		}
 	}
 	if kind == Cancelled && r.quiet {
 		return nil
@@ -62,13 +93,11 @@ func (r *rest) begin(kind TickKind) func(*Tick) {
 	return r.call
 }
 
-func (r *rest) end(id C.chime_timer_t, kind TickKind) {
+func (r *rest) end(kind TickKind) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.inside = false
-	if r.id == id {
-		r.settle(kind)
-	}
+	r.settle(kind)
 }
 
 // settle lets go of the function if the timer is at rest. kind: of the tick that has just ended; -1: none. Under the lock.
@@ -76,17 +105,21 @@ func (r *rest) settle(kind TickKind) {
 	if r.call == nil || r.inside || r.gone {
 		return
 	}
+	if r.fires > 1 && r.isAtRest() {
+		r.findExtra(kind == -1)
+	}
 	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
 	if C.chime_timer_get_info(r.id, &info) != C.CHIME_OK {
 		return // it has been released: its finalizer comes
 	}
-	if info.state == C.CHIME_STATE_CANCELLED {
-		r.fired = false
+	r.countEnd()
+	if info.state == C.CHIME_STATE_FINISHED {
+		r.going = false // its end brings no Cancelled tick any more
 	}
 	switch {
-	case r.fired:
 	case info.state == C.CHIME_STATE_RUNNING || info.state == C.CHIME_STATE_SUSPENDED:
-	case info.state == C.CHIME_STATE_CANCELLED && r.last && kind != Cancelled:
+	case r.fires > 0 && info.state != C.CHIME_STATE_CANCELLED:
+	case r.ended > 0:
 	case info.busy != 0 && kind == -1:
 		// Its call has been claimed and is about to come, or has just left: only a moment later it is known which.
 		time.AfterFunc(time.Millisecond, func() {
@@ -95,7 +128,29 @@ func (r *rest) settle(kind TickKind) {
 			r.settle(-1)
 		})
 	default:
-		r.call = nil
+		r.call, r.fires = nil, 0
+	}
+}
+
+func (r *rest) isAtRest() bool {
+	state := r.state()
+	return state != C.CHIME_STATE_RUNNING && state != C.CHIME_STATE_SUSPENDED
+}
+
+// findExtra finds out whether a timer at rest has an extra tick to come, of which nothing else tells: a suspend drops it and
+// says so; then it is requested again. doubt: another may be on its way.
+func (r *rest) findExtra(doubt bool) {
+	r.fires, r.doubt = 0, doubt
+	if Status(C.chime_timer_suspend(r.id)).tookEffect() && Status(C.chime_timer_fire(r.id)).tookEffect() {
+		r.accepted()
+	}
+}
+
+// accepted: an extra tick is to come.
+func (r *rest) accepted() {
+	r.fires++
+	if r.doubt {
+		r.fires = 2
 	}
 }
 
@@ -116,10 +171,13 @@ func (t *Timer) change(starts bool, call func(id C.chime_timer_t) C.chime_status
 		}
 		r.call = *t.function
 	}
+	r.countEnd()
 	status, err := t.call(call)
 	if status.tookEffect() {
-		r.fired = false // the call has dropped it
+		r.fires, r.doubt = 0, r.doubt || r.fires > 0 // the call has dropped the extra tick
+		r.going = r.last && (starts || r.going)
 	}
+	r.countEnd()
 	return status, err
 }
 
@@ -149,7 +207,7 @@ func (t *Timer) fire() (Status, error) {
 	}
 	status, err := t.call(call)
 	if status.tookEffect() {
-		r.fired = true
+		r.accepted()
 	} else {
 		r.call = before
 	}
@@ -161,6 +219,9 @@ func (t *Timer) settle() {
 	if r := t.rest(); r != nil {
 		r.lock.Lock()
 		defer r.lock.Unlock()
+		if r.fires > 0 {
+			r.fires = 2 // the call may have dropped the extra tick
+		}
 		r.settle(-1)
 	}
 }
