@@ -177,8 +177,17 @@ pub(crate) fn checked(status: sys::Status) -> Result<Outcome, Error> {
     } else {
         told
     };
-    Err(Error { status, detail: sentence.to_string_lossy().into_owned() })
+    let in_c = sentence.to_string_lossy().into_owned();
+    let detail = IN_RUST.iter().fold(in_c, |text, (c, rust)| if text.contains(c) { text.replace(c, rust) } else { text });
+    Err(Error { status, detail })
 }
+
+/// What sentences say of C, and its name here.
+const IN_RUST: [(&str, &str); 3] = [
+    ("chime_queue_async", "run_soon"),
+    ("chime_reinitialize", "chime::reinitialize"),
+    ("schedule is NULL", "no schedule is given"),
+];
 
 /// What the call writes through its last parameter.
 pub(crate) fn filled<T: Default>(call: impl FnOnce(*mut T) -> sys::Status) -> Result<T, Error> {

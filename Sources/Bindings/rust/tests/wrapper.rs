@@ -346,6 +346,10 @@ fn errors_have_a_sentence() -> Result<(), Error> {
     assert_eq!(timer.release()?, Outcome::IGNORED); // it has ended with its queue
     let refused = Queue::with(QueueKind::Virtual, &QueueOptions { realtime_priority: 5, ..Default::default() });
     assert!(refused.is_err());
+    let driven = Queue::new(QueueKind::Virtual)?; // what to do is said by the crate's names
+    assert!(driven.sync(FOREVER, || ()).unwrap_err().detail().contains("use run_soon"));
+    let idle = driven.create(&TimerOptions::default(), |_| ())?;
+    assert!(idle.activate().unwrap_err().detail().starts_with("no schedule is given"));
     let error = chime::trace_to_file(Some("trace\0.json")).unwrap_err();
     assert_eq!((error.kind(), error.detail()), (chime::ErrorKind::InvalidArgument, "the path has a zero byte in it"));
     Ok(())
