@@ -162,7 +162,7 @@ function scheduleIn(schedule, queue) {
   const s = members(schedule, 'schedule', scheduleMembers);
   if (s.at !== undefined && s.first !== undefined) refuse('schedule.first and schedule.at exclude each other');
   const first = s.at === undefined ? s.first ?? s.interval : deadline(s.at, 'schedule.at', queue);
-  return [first, s.interval, s.leeway, s.jitter, s.limit, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
+  return [first, s.interval, s.leeway, s.jitter, s.interval > 0 ? s.limit : 0, s.missed, s.resume, s.at === undefined ? 0 : SCHEDULE_DEADLINE];
 }
 
 /** The other way; undefined: none. */
@@ -220,16 +220,19 @@ const collected = new FinalizationRegistry(({ id, quiet, self }) => {
   native.timerRelease(id);
 });
 const key = Symbol('only queues make timers');
-let hold, letGo, quietOf, call, deliver, make, isClosed, hasDates; // what a timer and its queue say to each other, and to nobody else
+let hold, letGo, whenAtRest, isOver, quietOf, call, deliver, make, isClosed, hasDates; // what a timer and its queue say to each other, and to nobody else
 
+const NO_TICKS = { sequence: 0, missed: 0, dueCount: 0 };
 const rests = (state) => state !== State.RUNNING && state !== State.SUSPENDED;
 const REASONS = { idle: 'it was never activated.', finished: 'it has finished.', cancelled: 'it was cancelled.' };
 
 /** Whether a schedule is one, for timers at rest; with another interval: as it is then. */
 const checker = {
+  queue: undefined, // with which its timer would end
   id: 0,
   check(given, interval) {
-    if (this.id === 0) this.id = make(new VirtualQueue(), undefined, []);
+    this.queue ??= new VirtualQueue();
+    if (this.id === 0) this.id = make(this.queue, undefined, []);
     got(native.timerReschedule(this.id, ...given));
     if (interval === undefined) return given;
     got(native.timerSetInterval(this.id, interval));
@@ -253,8 +256,9 @@ class Timer {
   #self; // weak, where its queue and `collected` have it so
   #isReleased = false;
   #state = State.IDLE; // at rest
-  #counts = { generation: 0, sequence: 0, missed: 0, dueCount: 0 }; // at rest
-  #before = this.#counts; // what is to be added to Chime's generation and sequence
+  #counts = { generation: 0, ...NO_TICKS }; // at rest
+  #before = this.#counts; // what is to be added to Chime's numbers
+  #whenAtRest; // called whenever it comes to rest, and when it is released
 
   constructor(made, queue, handler, options, id, given) {
     if (made !== key) refuse('timers are made by queues: queue.after, at, every, start or create');
@@ -268,6 +272,10 @@ class Timer {
   }
 
   static {
+    whenAtRest = (timer, run) => {
+      timer.#whenAtRest = run;
+    };
+    isOver = (timer) => timer.#isReleased || rests(timer.state);
     deliver = (timer, kind, state, generation, sequence, missed, ...times) => {
       const isLast = kinds[kind] === TickKind.DUE && states[state] !== State.RUNNING && !timer.#hasFired;
       if (kinds[kind] === TickKind.FIRED) timer.#hasFired = false;
@@ -325,7 +333,7 @@ class Timer {
     const state = states[this.#answer >> STATE];
     if (this.#hasFired || !rests(state)) return;
     if (this.#hasTicked) this.#rest(state, native.timerInfo(this.#id));
-    else this.#rest(state, { generation: native.timerGeneration(this.#id), sequence: 0, missed: 0, dueCount: 0 });
+    else this.#rest(state, { generation: native.timerGeneration(this.#id), ...NO_TICKS });
   }
 
   #rest(state, { generation, sequence, missed, dueCount }) {
@@ -335,7 +343,11 @@ class Timer {
     this.#resource = undefined;
     this.#unregister();
     if (state !== State.IDLE) this.#state = state; // of a timer that was made for an extra tick it is that of before
-    this.#counts = { generation: before.generation + generation, sequence: before.sequence + sequence, missed, dueCount };
+    this.#counts = {
+      generation: before.generation + generation, sequence: before.sequence + sequence, missed: before.missed + missed,
+      dueCount: before.dueCount + dueCount,
+    };
+    this.#whenAtRest?.();
   }
 
   /** Whether it is at rest; throws for one that is there no more. */
@@ -364,7 +376,7 @@ class Timer {
     if (given.length === 0) refuse('schedule must be given: the timer has none yet');
     this.#id = make(this.#queue, this.#label, given);
     this.#given = given;
-    this.#before = { generation: this.#counts.generation, sequence: 0 };
+    this.#before = { generation: this.#counts.generation, ...NO_TICKS };
     this.#started();
     return Outcome.OK;
   }
@@ -375,7 +387,7 @@ class Timer {
     const answer = got(call(this.#id, ...given));
     if (outcomeOf(answer) !== Outcome.IGNORED) {
       if (given.length > 0) this.#given = given;
-      if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, sequence: 0 };
+      if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, ...NO_TICKS };
     }
     return this.#done(answer, true);
   }
@@ -386,7 +398,7 @@ class Timer {
     if (this.#isAtRest()) return this.#start(given);
     const answer = got(call(this.#id, first));
     this.#given = given;
-    if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, sequence: 0 };
+    if (rests(states[this.#answer >> STATE])) this.#before = { ...this.#before, ...NO_TICKS };
     return this.#done(answer, true);
   }
 
@@ -405,11 +417,12 @@ class Timer {
     if (!this.#isAtRest()) {
       const answer = got(native.timerReschedule(this.#id, ...given));
       if (given.length > 0) this.#given = given;
+      this.#before = { ...this.#before, dueCount: 0 };
       return this.#done(answer, true);
     }
     if (given.length + this.#given.length === 0) refuse('schedule must be given: the timer has none yet');
     if (given.length > 0) this.#given = checker.check(given);
-    this.#counts.generation++;
+    this.#counts = { ...this.#counts, generation: this.#counts.generation + 1, dueCount: 0 };
     return Outcome.OK;
   }
   restartAfter(delay) {
@@ -441,8 +454,8 @@ class Timer {
     if (this.#isAtRest()) {
       if (this.#state === State.CANCELLED) return Outcome.IGNORED;
       this.#id = make(this.#queue, this.#label, []);
-      this.#before = this.#counts;
       if (this.#given.length > 0) native.timerReschedule(this.#id, ...this.#given);
+      this.#before = { ...this.#counts, generation: this.#counts.generation - native.timerGeneration(this.#id) };
       this.#resource = new AsyncResource('ChimeTimer');
     }
     const answer = got(native.timerFire(this.#id));
@@ -463,6 +476,7 @@ class Timer {
     this.#id = 0;
     this.#unregister();
     letGo(this.#queue, id);
+    this.#whenAtRest?.();
     return outcomeOf(got(answer));
   }
 
@@ -502,14 +516,13 @@ class Timer {
     if (this.#isAtRest()) {
       const { interval, leeway, jitter, limit } = this.schedule ?? { interval: 0, leeway: 0, jitter: 0, limit: 0 };
       return {
-        state: this.#state, ...this.#counts, limit: interval > 0 ? limit : 0, busy: false, hasSchedule: this.#given.length > 0,
+        state: this.#state, ...this.#counts, limit, busy: false, hasSchedule: this.#given.length > 0,
         nextDeadline: Infinity, interval, leeway, jitter,
       };
     }
     const info = got(native.timerInfo(this.#id));
     for (const name of ['nextDeadline', 'interval', 'leeway', 'jitter']) info[name] = milliseconds(info[name]);
-    info.generation += this.#before.generation;
-    info.sequence += this.#before.sequence;
+    for (const [name, count] of Object.entries(this.#before)) info[name] += count;
     return { ...info, state: this.state, busy: info.busy === 1, hasSchedule: info.hasSchedule === 1 };
   }
   explain() {
@@ -531,8 +544,9 @@ class BaseQueue {
   #held = new Map(); // ids and timers of which a tick is to come
   #referred = new Set(); // the ids among them for which the loop stays
   #quiet = new Set(); // timers that are suspended, or never due, weakly
-  #functions = new Map(); // those of runSoon, numbered
+  #functions = new Map(); // those of runSoon, numbered, in the order in which Chime calls them
   #nextFunction = 0;
+  #calledFunctions = 0;
   #waits = new Set(); // what close ends: sleepers, loops over ticks
   #steps; // inside advanceAsync: { end, hasCalled }
   #cause; // the latest tick or function of advanceAsync: { instant, depth }, how many there one after another have made it due
@@ -593,7 +607,8 @@ class BaseQueue {
   }
 
   #call() {
-    const [[number, { resource, run, cause }]] = this.#functions;
+    const number = this.#calledFunctions++;
+    const { resource, run, cause } = this.#functions.get(number);
     this.#functions.delete(number);
     this.#stay();
     if (this.#steps !== undefined) this.#step(cause);
@@ -686,6 +701,7 @@ class BaseQueue {
       hasEnded = true;
       wake?.();
     };
+    whenAtRest(timer, () => wake?.());
     signal?.addEventListener('abort', onEnd, { once: true });
     this.#waits.add(onEnd);
     try {
@@ -693,7 +709,7 @@ class BaseQueue {
         throwIfAborted(signal);
         if (hasEnded) return;
         if (waiting === undefined) {
-          if (rests(timer.state)) return;
+          if (isOver(timer)) return;
           await new Promise((resolve) => {
             wake = resolve;
           });

@@ -5,7 +5,7 @@ const { test } = require('node:test');
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { inspect } = require('node:util');
 const { Queue, VirtualQueue, State, memoryUsed } = require('..');
-const { failsWith } = require('./helping');
+const { collected, failsWith } = require('./helping');
 
 test('ticks come at exactly their deadlines, in order, and say what they are', () => {
   const queue = new VirtualQueue({ start: 1_700_000_000_123 }), seen = [];
@@ -155,6 +155,22 @@ test('functions run in order, before ticks; handlers see the storage of their ma
   for (const name of ['first', 'second']) storage.run(name, () => queue.runSoon(() => seen.push(storage.getStore())));
   queue.advance(0);
   assert.deepEqual(seen, ['first', 'second', 'after']);
+});
+
+test('a function that is called looks at none that wait', () => {
+  const queue = new VirtualQueue(), seen = [], { [Symbol.iterator]: iterator } = Map.prototype;
+  let looks = 0;
+  for (let index = 0; index < 100; index++) queue.runSoon(() => seen.push(index));
+  Map.prototype[Symbol.iterator] = function () {
+    looks++;
+    return iterator.call(this);
+  };
+  try {
+    queue.advance(0);
+  } finally {
+    Map.prototype[Symbol.iterator] = iterator;
+  }
+  assert.deepEqual([seen, looks], [Array.from({ length: 100 }, (_, index) => index), 0]);
 });
 
 test('sleepers and loops over ticks end with their time, their signal, their limit, their queue', async () => {
@@ -323,6 +339,44 @@ test('a timer at rest is what it was: calls, queries, ticks', () => {
     failsWith('INVALID_HANDLE', call, /closed/);
   }
   assert.equal(timer.release(), 'ignored');
+});
+
+test('a schedule is checked at rest after collections, too', async () => {
+  const queue = new VirtualQueue(), timer = queue.every(10, () => {});
+  timer.cancel();
+  assert.equal(timer.reschedule({ interval: 20 }), 'ok'); // checks by a timer of its own
+  const watched = new VirtualQueue(); // younger than that one's queue
+  let isCollected = false;
+  const registry = new FinalizationRegistry(() => {
+    isCollected = true;
+  });
+  registry.register(watched.create(() => {}), undefined);
+  await collected(() => isCollected);
+  assert.deepEqual([timer.reschedule({ interval: 30 }), timer.setInterval(40), timer.schedule.interval], ['ok', 'ok', 40]);
+  failsWith('INVALID_ARGUMENT', () => timer.reschedule({ interval: 1, leeway: 2 }));
+});
+
+test('an extra tick changes nothing but the sequence, at rest, too', () => {
+  const queue = new VirtualQueue();
+  const timer = queue.start({ interval: 10, limit: 5 }, () => {});
+  queue.jump(35);
+  queue.advance(15);
+  const before = timer.info();
+  assert.deepEqual([before.state, before.sequence, before.missed, before.dueCount], ['finished', 3, 2, 5]);
+  assert.equal(timer.fire(), 'ok');
+  assert.deepEqual(timer.info(), before);
+  queue.advance(0);
+  assert.deepEqual(timer.info(), { ...before, sequence: 4 });
+  assert.equal(timer.fire(), 'ok');
+  assert.equal(timer.reschedule({ interval: 10, limit: 5 }), 'ok'); // counts anew
+  assert.deepEqual([timer.info().missed, timer.info().dueCount], [2, 0]);
+  queue.advance(0);
+  assert.equal(timer.restart(), 'ok');
+  assert.deepEqual([timer.info().sequence, timer.info().missed], [0, 0]);
+  const once = queue.start({ first: 5, limit: 3 }, () => {});
+  const running = once.schedule;
+  queue.advance(5);
+  assert.deepEqual(once.schedule, running); // one tick needs no limit
 });
 
 test('a timer gives the schedule that it has, running and at rest', () => {
@@ -548,4 +602,20 @@ test('a loop over ticks waits while its timer is suspended', async () => {
   await queue.advanceAsync(50);
   await loop;
   assert.deepEqual(seen, [10, 20, 30, 'ended']);
+});
+
+test('a loop over ticks ends with its timer, whoever ends that', { timeout: 60_000 }, async () => {
+  for (const [end, ticks] of [['cancel', [10, 'ended']], ['release', [10, 'ended']], ['restart', [10, 22, 'ended']]]) {
+    const queue = new VirtualQueue(), seen = [];
+    const loop = (async () => {
+      for await (const tick of queue.ticks(10)) seen.push(tick.scheduled);
+      seen.push('ended');
+    })();
+    await queue.advanceAsync(12);
+    const [timer] = queue.timers();
+    timer[end](...(end === 'restart' ? [{ first: 10 }] : []));
+    await queue.advanceAsync(10);
+    assert.equal(await Promise.race([loop, queue.advanceAsync(0).then(() => 'waits')]), undefined, end);
+    assert.deepEqual([seen, queue.timers()], [ticks, []]);
+  }
 });
