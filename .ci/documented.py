@@ -1,6 +1,7 @@
 """Every public symbol of the Swift modules has a doc comment that begins with a sentence. That of a function names each
-of its parameters, and says what it throws if it does. Every type of Chime is in a topic of its catalogue. And `import Chime`
-gives no more symbols than `most`, and those that `beyond` has a reason for.
+of its parameters, and says what it throws if it does; its declaration does not (ChimeError.swift says why). Every type of
+Chime is in a topic of its catalogue. And `import Chime` gives no more symbols than `most`, and those that `beyond` has a
+reason for.
 
 `swift build` comes first. Reads the symbol graphs of the built modules. Left out is what the compiler makes (==, hash(into:), allCases, rawValue)
 and what a protocol documents: it is not declared in the sources.
@@ -59,9 +60,12 @@ def missing(symbol, text):
         label = parameter.get("internalName", parameter["name"])
         if not re.search(rf"^- Parameter {label}:|^  - {label}:", text, re.MULTILINE):
             yield f"parameter {label}"
-    if any(part["spelling"] in ("throws", "rethrows") for part in symbol["declarationFragments"]):
+    declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
+    if re.search(r"\b(re)?throws\b", declaration):
         if "- Throws:" not in text:
             yield "throws"
+    if re.search(r"\) (async )?throws\(\w+\)", declaration):
+        yield "throws with a type"
 
 
 undocumented, documented, given = [], 0, []

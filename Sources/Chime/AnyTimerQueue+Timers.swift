@@ -15,7 +15,7 @@ extension AnyTimerQueue {
   @_disfavoredOverload
   public func schedule(
     _ schedule: Schedule, label: String = "", handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, label: label, handler)
   }
 
@@ -33,7 +33,7 @@ extension AnyTimerQueue {
   public func schedule(
     after delay: Duration, leeway: Duration = .zero, label: String = "",
     handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, after: delay, leeway: leeway, label: label, handler)
   }
 
@@ -50,7 +50,7 @@ extension AnyTimerQueue {
   public func schedule(
     at deadline: TimerInstant, leeway: Duration = .zero, label: String = "",
     handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, .once(at: deadline, leeway: leeway), label: label, handler)
   }
 
@@ -68,7 +68,7 @@ extension AnyTimerQueue {
   public func schedule(
     every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, label: String = "",
     handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, .shorthand(delay, interval, leeway), label: label, handler)
   }
 
@@ -86,7 +86,7 @@ extension AnyTimerQueue {
   public func schedule<Object: AnyObject & Sendable>(
     _ schedule: Schedule, label: String = "", target: Object,
     handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, label: label, WeakTarget(target), handler)
   }
 
@@ -100,7 +100,7 @@ extension AnyTimerQueue {
   @_disfavoredOverload
   public func makeTimer(
     label: String = "", handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try makeIdle(label: label, handler: handler)
   }
 
@@ -113,7 +113,7 @@ extension AnyTimerQueue {
   /// - Throws: `limit`, `noMemory`; `shutDown` if the queue has ended.
   public func makeTimer(
     label: String = "", handlers: sending () -> ChimeTimer.Handlers
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try makeIdle(label: label, handlers: handlers())
   }
 
@@ -125,7 +125,7 @@ extension AnyTimerQueue {
   ///   - body: runs on the queue.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the queue has ended.
   @_disfavoredOverload
-  public func perform(after delay: Duration? = nil, _ body: sending @escaping () -> Void) throws(ChimeError) {
+  public func perform(after delay: Duration? = nil, _ body: sending @escaping () -> Void) throws {
     if let delay { try run(after: delay, body) } else { try run(body) }
   }
 }

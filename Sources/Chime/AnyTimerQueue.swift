@@ -137,7 +137,7 @@ public class AnyTimerQueue: @unchecked Sendable {
   ///   actor of such a call that runs: the queue has ended, but the call did not wait.
   @available(*, noasync, message: "in a task, await shutdown: it blocks no thread")
   @discardableResult
-  public func blockingShutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func blockingShutdown(timeout: Duration? = nil) throws -> ChimeTimer.Outcome {
     let end = ContinuousClock.Instant.end(of: timeout)
     keepLastInstant()
     let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))

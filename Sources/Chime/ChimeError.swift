@@ -9,9 +9,12 @@ import ChimeCore
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
 /// There are as many kinds as constants below. Errors of one kind are equal: `catch ChimeError.deadlineExceeded`, and
-/// `switch error { case .shutDown: … }` where a call throws nothing else, as the calls that do not `await` say by their types.
-/// `description` is for people and logs.
+/// `catch let error as ChimeError { switch error { case .shutDown: … } }`. `description` is for people and logs. Calls that do
+/// not `await` throw nothing else, unless they say so.
 public struct ChimeError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+  // Public calls are `throws` without this type: Swift 6.3.1 crashes, or does not end, where a catch names some errors of a
+  // call that says its type, and the function throws the others. A later version may add the type.
+
   /// What kind of failure it is.
   package let code: Code
 

@@ -25,7 +25,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   ///   - isBound: whether only the thread that creates the queue may drive it; others get `wrongThread`. As long as no other
   ///     thread changes a timer of the queue either, that one's calls are faster.
   /// - Throws: `limit`, `noMemory`, `resource`.
-  public init(label: String = "", clock: TimerInstant.Timeline = .monotonic, isBound: Bool = false) throws(ChimeError) {
+  public init(label: String = "", clock: TimerInstant.Timeline = .monotonic, isBound: Bool = false) throws {
     var options = QueueOptions(label: label, clock: try clock.clock())
     options.isBound = isBound
     try super.init(clock) { [options] () throws(Status) in try QueueCore.makeHost(options) }
@@ -42,8 +42,8 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Throws: `wrongThread`, `busy` while another thread is inside the queue, `wouldDeadlock` inside a handler of the
   ///   queue, `shutDown`; `invalidArgument` for a maximum below 1.
   @discardableResult
-  public func process(maximum: Int = .max) throws(ChimeError) -> Int {
-    guard maximum > 0 else { throw .invalidArgument }
+  public func process(maximum: Int = .max) throws -> Int {
+    guard maximum > 0 else { throw ChimeError.invalidArgument }
     return try ChimeError.of { () throws(Status) in try QueueCore.process(id, most: maximum) }
   }
 
@@ -52,7 +52,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameter untilStopped: whether to go on when no timer is running.
   /// - Throws: as `process`.
   @available(*, noasync, message: "it blocks: call it on a thread of its own")
-  public func run(untilStopped: Bool = false) throws(ChimeError) {
+  public func run(untilStopped: Bool = false) throws {
     let status = QueueCore.run(id, untilStopped: untilStopped)
     if status.isFailure { throw status.error }
   }
@@ -64,7 +64,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Throws: as `process`.
   @available(*, noasync, message: "it blocks: call it on a thread of its own")
   @discardableResult
-  public func runOnce(untilStopped: Bool = false) throws(ChimeError) -> Bool {
+  public func runOnce(untilStopped: Bool = false) throws -> Bool {
     let status = QueueCore.run(id, untilStopped: untilStopped, once: true)
     if status.isFailure { throw status.error }
     return status == .ok
@@ -87,9 +87,9 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   ///   `limit`, `noMemory`, `resource`.
   public init(
     label: String = "", clock: TimerInstant.Timeline = .monotonic, realtimePriority: Int? = nil
-  ) throws(ChimeError) {
+  ) throws {
     if let realtimePriority, !(1...99 ~= realtimePriority) {
-      throw .argument("realtimePriority is \(realtimePriority): it must be from 1 to 99")
+      throw ChimeError.argument("realtimePriority is \(realtimePriority): it must be from 1 to 99")
     }
     var options = QueueOptions(label: label, clock: try clock.clock())
     options.realtimePriority = Int32(realtimePriority ?? 0)

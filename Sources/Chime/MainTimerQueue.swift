@@ -23,7 +23,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   ///   - start: the time since the clock's zero at which virtual time stands at first, 0 or more; `nil` for real time.
   ///   - label: for debuggers.
   /// - Throws: `limit`, `noMemory`, `resource`; `invalidArgument` for a start below 0.
-  public init(virtual start: Duration? = nil, label: String = "") throws(ChimeError) {
+  public init(virtual start: Duration? = nil, label: String = "") throws {
     if let start {
       // No `VirtualTimerQueue`: that could be advanced on any thread, and so could these handlers run there.
       let options = try TimerQueue.virtualOptions(start, label)
@@ -44,7 +44,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: as `advance(by:)`.
-  @MainActor public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+  @MainActor public func advanceTimers(by duration: Duration) throws { try time.advance(by: duration) }
 
   // MARK: Handlers
 
@@ -59,7 +59,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   ///   has ended.
   public func schedule(
     _ schedule: Schedule, label: String = "", handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, label: label) { tick in MainActor.assumeIsolated { handler(tick) } }
   }
 
@@ -75,7 +75,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   public func schedule(
     after delay: Duration, leeway: Duration = .zero, label: String = "",
     handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try schedule(.shorthand(delay, nil, leeway), label: label, handler: handler)
   }
 
@@ -91,7 +91,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   public func schedule(
     at deadline: TimerInstant, leeway: Duration = .zero, label: String = "",
     handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try schedule(.once(at: deadline, leeway: leeway), label: label, handler: handler)
   }
 
@@ -108,7 +108,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   public func schedule(
     every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, label: String = "",
     handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try schedule(.shorthand(delay, interval, leeway), label: label, handler: handler)
   }
 
@@ -124,7 +124,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   public func schedule<Object: AnyObject & Sendable>(
     _ schedule: Schedule, label: String = "", target: Object,
     handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, label: label, WeakTarget(target)) { target, tick in
       MainActor.assumeIsolated { handler(target, tick) }
     }
@@ -144,7 +144,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   public func makeTimer(
     label: String = "", registrationHandler: (@MainActor () -> Void)? = nil,
     cancelHandler: (@MainActor () -> Void)? = nil, handler: @escaping @MainActor (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     let handlers = ChimeTimer.Handlers(
       registration: registrationHandler.map { body in { MainActor.assumeIsolated { body() } } },
       cancel: cancelHandler.map { body in { MainActor.assumeIsolated { body() } } }
@@ -161,7 +161,7 @@ public final class MainTimerQueue: AnyTimerQueue, VirtualTimeQueue, @unchecked S
   ///   - delay: 0 or more; `nil` for as soon as possible.
   ///   - body: runs on the main actor.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public func perform(after delay: Duration? = nil, _ body: @escaping @MainActor () -> Void) throws(ChimeError) {
+  public func perform(after delay: Duration? = nil, _ body: @escaping @MainActor () -> Void) throws {
     let body = { MainActor.assumeIsolated { body() } }
     if let delay { try run(after: delay, body) } else { try run(body) }
   }

@@ -13,7 +13,7 @@ extension Schedule {
   /// - Throws: `invalidArgument`.
   public static func once(
     after delay: Duration, leeway: Duration = .zero, resume: ResumePolicy = .coalesce
-  ) throws(ChimeError) -> Schedule {
+  ) throws -> Schedule {
     try Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds, resumePolicy: resume).checked()
   }
 
@@ -24,7 +24,7 @@ extension Schedule {
   ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
   /// - Returns: a schedule for timers of queues on that clock.
   /// - Throws: `invalidArgument`.
-  public static func once(at deadline: TimerInstant, leeway: Duration = .zero) throws(ChimeError) -> Schedule {
+  public static func once(at deadline: TimerInstant, leeway: Duration = .zero) throws -> Schedule {
     try Schedule(first: deadline.nanoseconds, firstIsDeadline: true, leeway: leeway.nanoseconds).checked(deadline)
   }
 
@@ -44,7 +44,7 @@ extension Schedule {
   public static func every(
     _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, jitter: Duration = .zero,
     limit: UInt64? = nil, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
-  ) throws(ChimeError) -> Schedule {
+  ) throws -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: (delay ?? interval).nanoseconds, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
@@ -66,7 +66,7 @@ extension Schedule {
   public static func every(
     _ interval: Duration, at deadline: TimerInstant, leeway: Duration = .zero, jitter: Duration = .zero,
     limit: UInt64? = nil, missed: MissedPolicy = .coalesce
-  ) throws(ChimeError) -> Schedule {
+  ) throws -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: deadline.nanoseconds, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
@@ -115,16 +115,16 @@ extension Schedule {
   @inline(never)
   private func checkParts() throws(ChimeError) {
     func duration(_ nanoseconds: Int64) -> Duration { .nanoseconds(nanoseconds) }
-    if !firstIsDeadline, first < 0 { throw .argument("delay is \(duration(first)): it must be 0 or more") }
-    if interval < 0 { throw .argument("interval is \(duration(interval)): it must be 0 or more") }
-    if leeway < 0 { throw .argument("leeway is \(duration(leeway)): it must be 0 or more") }
+    if !firstIsDeadline, first < 0 { throw ChimeError.argument("delay is \(duration(first)): it must be 0 or more") }
+    if interval < 0 { throw ChimeError.argument("interval is \(duration(interval)): it must be 0 or more") }
+    if leeway < 0 { throw ChimeError.argument("leeway is \(duration(leeway)): it must be 0 or more") }
     if interval > 0, leeway >= interval {
-      throw .argument("leeway is \(duration(leeway)): it must be below the interval, \(duration(interval))")
+      throw ChimeError.argument("leeway is \(duration(leeway)): it must be below the interval, \(duration(interval))")
     }
-    if jitter < 0 { throw .argument("jitter is \(duration(jitter)): it must be 0 or more") }
+    if jitter < 0 { throw ChimeError.argument("jitter is \(duration(jitter)): it must be 0 or more") }
     if jitter > interval {
-      throw .argument("jitter is \(duration(jitter)): it must be at most the interval, \(duration(interval))")
+      throw ChimeError.argument("jitter is \(duration(jitter)): it must be at most the interval, \(duration(interval))")
     }
-    guard isValid else { throw .argument("the resume policy .remaining does not go with a deadline") }
+    guard isValid else { throw ChimeError.argument("the resume policy .remaining does not go with a deadline") }
   }
 }

@@ -29,7 +29,7 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   /// - Throws: `limit`, `noMemory`, `resource`.
   public init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
-  ) throws(ChimeError) {
+  ) throws {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
     let context = try SerialContext.make(options)
     self.context = context
@@ -44,7 +44,7 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   ///   - label: for debuggers.
   /// - Throws: `unsupported` if the queue is concurrent, or this libdispatch does not let its queues be known; `limit`,
   ///   `noMemory`, `resource`.
-  public init(dispatchQueue queue: DispatchQueue, label: String = "") throws(ChimeError) {
+  public init(dispatchQueue queue: DispatchQueue, label: String = "") throws {
     context = try SerialContext.of(queue)
     try super.init { () throws(Status) in try QueueCore.makeWrapping(queue, QueueOptions(label: label)) }
     time = VirtualTime(self, in: .queue(context))
@@ -57,7 +57,7 @@ public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecuto
   ///   - start: the time since the clock's zero at first, 0 or more.
   ///   - label: for debuggers.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
-  public init(virtual start: Duration, label: String = "") throws(ChimeError) {
+  public init(virtual start: Duration, label: String = "") throws {
     context = try SerialContext.make(QueueOptions(label: label))
     let options = try TimerQueue.virtualOptions(start, label)
     try super.init(.virtual) { () throws(Status) in try QueueCore.makeVirtual(options) }

@@ -37,9 +37,9 @@ extension AnyTimerQueue {
   ///   queue has ended.
   public func ticks(
     _ schedule: Schedule
-  ) throws(ChimeError) -> some AsyncSequence<ChimeTimer.Tick, Never> & Sendable { try tickSequence(schedule) }
+  ) throws -> some AsyncSequence<ChimeTimer.Tick, Never> & Sendable { try tickSequence(schedule) }
 
-  package func tickSequence(_ schedule: Schedule) throws(ChimeError) -> Ticks {
+  package func tickSequence(_ schedule: Schedule) throws -> Ticks {
     try schedule.check(for: timeline)
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.

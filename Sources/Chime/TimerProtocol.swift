@@ -43,7 +43,7 @@ extension TimerProtocol {
   ///   `noMemory`.
   @discardableResult
   @inlinable
-  public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func restart(_ schedule: Schedule? = nil) throws -> ChimeTimer.Outcome {
     try _reference.restarted(schedule)
   }
 
@@ -54,9 +54,9 @@ extension TimerProtocol {
   /// - Returns: done, running or ignored.
   /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
-  public func restart(after delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func restart(after delay: Duration) throws -> ChimeTimer.Outcome {
     let first = delay.nanoseconds
-    guard first >= 0 else { throw .argument("delay is \(delay): it must be 0 or more") }
+    guard first >= 0 else { throw ChimeError.argument("delay is \(delay): it must be 0 or more") }
     return try _reference.perform(.restarts) { $0.restart(first: first, isDeadline: false) }
   }
 
@@ -68,7 +68,7 @@ extension TimerProtocol {
   /// - Returns: done, or running; ignored, or ignoredRunning.
   /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
-  public func setInterval(_ interval: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func setInterval(_ interval: Duration) throws -> ChimeTimer.Outcome {
     try Schedule.checkInterval(interval)
     return try _reference.perform { $0.setInterval(interval.nanoseconds) }
   }
@@ -79,7 +79,7 @@ extension TimerProtocol {
   /// - Returns: done, running or ignored.
   /// - Throws: `invalidArgument` if the deadline is on another clock than the queue's; `noMemory`.
   @discardableResult
-  public func reschedule(_ schedule: Schedule) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func reschedule(_ schedule: Schedule) throws -> ChimeTimer.Outcome {
     try schedule.check(for: timeline)
     return try _reference.perform(.moves) { $0.reschedule(schedule) }
   }
@@ -95,7 +95,7 @@ extension TimerProtocol {
   /// - Throws: `invalidArgument`.
   @discardableResult
   @inlinable
-  public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func postpone(by delay: Duration) throws -> ChimeTimer.Outcome {
     try _reference.postponed(by: delay)
   }
 
@@ -106,7 +106,7 @@ extension TimerProtocol {
   ///   neither running nor suspended: its tick has started.
   /// - Throws: `invalidArgument` for a deadline on another clock.
   @discardableResult
-  public func postpone(until deadline: TimerInstant) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func postpone(until deadline: TimerInstant) throws -> ChimeTimer.Outcome {
     try Schedule.check(deadline, for: timeline)
     return try _reference.postponed(until: deadline.nanoseconds)
   }
@@ -159,7 +159,7 @@ extension TimerProtocol {
   ///   asynchronous handler that runs; the timer is cancelled anyway.
   @available(*, noasync, message: "in a task, await cancelAndWait: it blocks no thread")
   @discardableResult
-  public func blockingCancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func blockingCancelAndWait(timeout: Duration? = nil) throws -> ChimeTimer.Outcome {
     try _reference.stoppedAndWaited(timeout)
   }
 

@@ -31,7 +31,7 @@ extension AnyTimerQueue {
   public func scheduleTask(
     _ schedule: Schedule, label: String = "",
     @_inheritActorContext handler: @escaping @isolated(any) @Sendable (ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     let calls = TaskCalls(on: self)
     let starter = calls.makeStarter { _ in
       Task { await calls.run(on: handler.isolation) { tick in await handler(tick) } }
@@ -57,7 +57,7 @@ extension AnyTimerQueue {
   public func scheduleTask<Isolation: Actor>(
     _ schedule: Schedule, label: String = "", actor: Isolation,
     handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     let target = try WeakTarget(actor)
     let calls = TaskCalls(on: self) { target.object == nil }
     let home = isExecutor(of: actor) ? (self as? SerialTimerQueue)?.context : nil

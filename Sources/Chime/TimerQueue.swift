@@ -22,7 +22,7 @@ public class TimerQueue: AnyTimerQueue, @unchecked Sendable {
   /// - Throws: `limit`, `noMemory`, `resource`.
   public convenience init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
-  ) throws(ChimeError) {
+  ) throws {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
     try self.init(clock) { () throws(Status) in try QueueCore.makeSerial(options) }
   }
@@ -34,7 +34,7 @@ public class TimerQueue: AnyTimerQueue, @unchecked Sendable {
   ///   - queue: a serial, a concurrent, a global or the main dispatch queue.
   ///   - label: for debuggers.
   /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` if this libdispatch does not let its queues be known.
-  public convenience init(dispatchQueue queue: DispatchQueue, label: String = "") throws(ChimeError) {
+  public convenience init(dispatchQueue queue: DispatchQueue, label: String = "") throws {
     try self.init { () throws(Status) in try QueueCore.makeWrapping(queue, QueueOptions(label: label)) }
   }
 }

@@ -59,7 +59,7 @@ public final class TriggeredAction: Sendable {
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
   @_disfavoredOverload
-  public init(_ timing: Timing, on queue: AnyTimerQueue, action: sending @escaping () -> Void) throws(ChimeError) {
+  public init(_ timing: Timing, on queue: AnyTimerQueue, action: sending @escaping () -> Void) throws {
     let shared = WindowTimer.Shared(on: queue)
     window = try WindowTimer(timing, on: queue, shared) { timer in shared.call(timer, action) }
   }
@@ -71,7 +71,7 @@ public final class TriggeredAction: Sendable {
   ///   - queue: gives the time.
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init(_ timing: Timing, on queue: MainTimerQueue, action: @escaping @MainActor () -> Void) throws(ChimeError) {
+  public init(_ timing: Timing, on queue: MainTimerQueue, action: @escaping @MainActor () -> Void) throws {
     let shared = WindowTimer.Shared(on: queue)
     window = try WindowTimer(timing, on: queue, shared) { timer in
       MainActor.assumeIsolated { shared.call(timer) { action() } }
@@ -95,7 +95,7 @@ public final class TriggeredAction: Sendable {
   public convenience init(
     _ timing: Timing, on queue: AnyTimerQueue,
     @_inheritActorContext task action: @escaping @isolated(any) @Sendable () async -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timing, on: queue)
     window.setAction { shared, timer in
       Task { await shared.call(timer, on: action.isolation) { await action() } }
@@ -108,7 +108,7 @@ public final class TriggeredAction: Sendable {
   ///   - timing: when it acts.
   ///   - queue: gives the time.
   /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init(_ timing: Timing, on queue: AnyTimerQueue) throws(ChimeError) {
+  public init(_ timing: Timing, on queue: AnyTimerQueue) throws {
     window = try WindowTimer(tasks: timing, on: queue)
   }
 

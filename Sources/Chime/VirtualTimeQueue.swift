@@ -43,7 +43,7 @@ extension VirtualTimeQueue {
   ///
   /// - Parameter duration: 0 or more.
   /// - Throws: `invalidArgument`, `shutDown`; `unsupported` in real time.
-  public func jump(by duration: Duration) throws(ChimeError) { try time().jump(by: duration) }
+  public func jump(by duration: Duration) throws { try time().jump(by: duration) }
 
   /// Waits until that many timers are due later than now: until code under test sleeps, or has started its timers. Then
   /// `advance`. As long as a timer is due now, which an advance by zero delivers, it waits.

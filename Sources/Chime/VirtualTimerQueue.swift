@@ -21,7 +21,7 @@ public final class VirtualTimerQueue: TimerQueue, VirtualTimeQueue, @unchecked S
   public init(
     start: TimerInstant = TimerInstant(.virtual, nanoseconds: 0), label: String = "", honoursLeeway: Bool = false,
     seed: UInt64 = 0
-  ) throws(ChimeError) {
+  ) throws {
     let sinceZero = Duration.nanoseconds(start.nanoseconds)
     let options = try TimerQueue.virtualOptions(sinceZero, label, honoursLeeway, seed: seed)
     try super.init(start.timeline) { () throws(Status) in try QueueCore.makeVirtual(options) }
@@ -35,7 +35,7 @@ public final class VirtualTimerQueue: TimerQueue, VirtualTimeQueue, @unchecked S
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: as `advance(by:)`; `busy` also while another thread releases the handler of one of the queue's timers.
-  public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+  public func advanceTimers(by duration: Duration) throws { try time.advance(by: duration) }
 }
 
 extension TimerQueue {

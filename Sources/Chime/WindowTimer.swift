@@ -157,7 +157,7 @@ final class WindowTimer: Sendable {
     }
 
     /// The timer cannot be started: the next trigger tries again.
-    fileprivate func fail(_ error: ChimeError) {
+    fileprivate func fail(_ error: any Error) {
       let flushes = state.withLock { state in
         if state.phase == .leading { state.isWanted = true }
         state.phase = .closed

@@ -9,7 +9,7 @@ extension TimerProtocol {
   /// - Returns: done, running or ignored.
   /// - Throws: as `restart(_:)`.
   @discardableResult
-  public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func activate(_ schedule: Schedule? = nil) throws -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
     return try _reference.perform { $0.activate(schedule) }
   }
@@ -25,7 +25,7 @@ extension TimerProtocol {
   @discardableResult
   public func reschedule(
     every interval: Duration, leeway: Duration? = nil
-  ) throws(ChimeError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     try Schedule.checkInterval(interval)
     let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
     try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
@@ -49,7 +49,7 @@ extension TimerQueue {
   public func schedule<Object: AnyObject>(
     _ schedule: Schedule, unsafeTarget target: Object,
     handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, WeakTarget(target), handler)
   }
 }

@@ -26,7 +26,7 @@ public final class Countdown: Sendable {
   public convenience init(
     from duration: Duration, every step: Duration = .seconds(1), on queue: TimerQueue,
     handler: sending @escaping (Duration) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(duration, step, queue, handler)
   }
 
@@ -41,7 +41,7 @@ public final class Countdown: Sendable {
   public convenience init(
     from duration: Duration, every step: Duration = .seconds(1), on queue: MainTimerQueue,
     handler: @escaping @MainActor (Duration) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(duration, step, queue) { left in MainActor.assumeIsolated { handler(left) } }
   }
 

@@ -64,12 +64,12 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   /// - Returns: done; ignored if it runs or is suspended.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
   public func activate(
     repeatTimeInterval: DispatchTimeInterval, deadline: DispatchTime? = nil,
     leeway: DispatchTimeInterval = .nanoseconds(0), handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeatTimeInterval, leeway: leeway)
     return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
@@ -83,12 +83,12 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   /// - Returns: done; ignored if it runs or is suspended.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
   public func activate(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0),
     handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
@@ -99,9 +99,9 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///
   /// - Parameter handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   /// - Returns: done; ignored if it runs or is suspended.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
-  public func activate(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> ChimeTimer.Outcome {
+  public func activate(handler: sending (() -> Void)? = nil) throws -> ChimeTimer.Outcome {
     try perform(.activate, handler: TimerMachineHandler.of(handler))
   }
 
@@ -116,12 +116,12 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   /// - Returns: done or running.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
   public func restart(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0),
     handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.restart, plan: plan, handler: TimerMachineHandler.of(handler))
   }
@@ -130,9 +130,9 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///
   /// - Parameter handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   /// - Returns: done or running.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
-  public func restart(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> ChimeTimer.Outcome {
+  public func restart(handler: sending (() -> Void)? = nil) throws -> ChimeTimer.Outcome {
     try perform(.restart, handler: TimerMachineHandler.of(handler))
   }
 
@@ -144,11 +144,11 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - repeatTimeInterval: between ticks, 1 ns or longer; `.never` for a single tick.
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   /// - Returns: done or running.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
   public func reschedule(
     repeatTimeInterval: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ScheduleError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: nil, repeating: repeatTimeInterval, leeway: leeway)
     return try perform(.reschedule, plan: plan)
   }
@@ -160,11 +160,11 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot.
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   /// - Returns: done or running.
-  /// - Throws: why the schedule was refused.
+  /// - Throws: `ScheduleError`: why the schedule was refused.
   @discardableResult
   public func reschedule(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ScheduleError) -> ChimeTimer.Outcome {
+  ) throws -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.reschedule, plan: plan)
   }

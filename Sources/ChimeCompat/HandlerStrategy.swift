@@ -78,7 +78,7 @@ extension AnyTimerQueue {
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func schedule(
     every interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy
-  ) throws(ChimeError) -> ChimeTimer {
+  ) throws -> ChimeTimer {
     try ChimeTimer.start(on: self, .every(interval, leeway: leeway)) { tick in strategy.execute(tick) }
   }
 }

@@ -14,9 +14,11 @@ extension Schedule {
   ///   - repeats: whether ticks repeat.
   ///   - leeway: seconds by which a tick may be late in order to share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, also for NaN, infinity, and anything beyond 292 years.
-  public init(timeInterval: Double, repeats: Bool, leeway: Double = 0) throws(ChimeError) {
+  public init(timeInterval: Double, repeats: Bool, leeway: Double = 0) throws {
     let interval = try Schedule.nanoseconds(timeInterval)
-    if repeats, interval == 0 { throw .argument("timeInterval is \(timeInterval): it must be above 0 to repeat") }
+    if repeats, interval == 0 {
+      throw ChimeError.argument("timeInterval is \(timeInterval): it must be above 0 to repeat")
+    }
     self = try Schedule(
       first: interval, interval: repeats ? interval : 0, leeway: Schedule.nanoseconds(leeway)
     ).checked()
@@ -33,11 +35,11 @@ extension Schedule {
   /// - Throws: `invalidArgument`, also beyond 292 years.
   public init(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ChimeError) {
+  ) throws {
     let interval = try Schedule.nanoseconds(repeating)
-    guard interval != 0 else { throw .argument("repeating is 0: it must be above 0, or .never") }
+    guard interval != 0 else { throw ChimeError.argument("repeating is 0: it must be above 0, or .never") }
     guard let leeway = try Schedule.nanoseconds(leeway) else {
-      throw .argument("leeway is .never: it must have an end")
+      throw ChimeError.argument("leeway is .never: it must have an end")
     }
     let deadline = TimerInstant(deadline)
     self = try Schedule(
@@ -53,12 +55,12 @@ extension Schedule {
   /// - Throws: `invalidArgument`, also for `.never` and beyond 292 years.
   public init(
     repeating: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ChimeError) {
+  ) throws {
     guard let interval = try Schedule.nanoseconds(repeating), interval > 0 else {
-      throw .argument("repeating is \(repeating): it must be above 0, and have an end")
+      throw ChimeError.argument("repeating is \(repeating): it must be above 0, and have an end")
     }
     guard let leeway = try Schedule.nanoseconds(leeway) else {
-      throw .argument("leeway is .never: it must have an end")
+      throw ChimeError.argument("leeway is .never: it must have an end")
     }
     self = try Schedule(first: interval, interval: interval, leeway: leeway).checked()
   }
@@ -72,7 +74,7 @@ extension Schedule {
   /// - Throws: `invalidArgument`, also for NaN and beyond 292 years.
   public init(
     deadline: DispatchTime, repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ChimeError) {
+  ) throws {
     self = try Schedule(deadline: deadline, repeating: Schedule.interval(repeating), leeway: leeway)
   }
 
@@ -82,7 +84,7 @@ extension Schedule {
   ///   - repeating: seconds, above 0.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, also for NaN, infinity, and beyond 292 years.
-  public init(repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)) throws(ChimeError) {
+  public init(repeating: Double, leeway: DispatchTimeInterval = .nanoseconds(0)) throws {
     self = try Schedule(repeating: Schedule.interval(repeating), leeway: leeway)
   }
 

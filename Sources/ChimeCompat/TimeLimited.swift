@@ -17,7 +17,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock decides.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public init(_ value: Value, lifetime: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
+  public init(_ value: Value, lifetime: Duration, on queue: AnyTimerQueue) throws {
     owner = queue
     limited = try ChimeError.of { () throws(Status) in
       try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }
@@ -35,7 +35,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public convenience init(
     _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending @escaping () -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(value, lifetime, queue, onExpiry)
   }
 
@@ -49,7 +49,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public convenience init(
     _ value: Value, lifetime: Duration, on queue: MainTimerQueue, onExpiry: @escaping @MainActor () -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(value, lifetime, queue) { MainActor.assumeIsolated { onExpiry() } }
   }
 
@@ -78,7 +78,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Returns: ignored if the value has already vanished.
   /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
-  public func restart(lifetime: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func restart(lifetime: Duration) throws -> ChimeTimer.Outcome {
     try limited.reset(lifetime: lifetime.nanoseconds).outcome()
   }
 }

@@ -11,7 +11,7 @@ extension TimeLimited {
   ///   - interval: 0 or more, from now.
   ///   - queue: whose clock decides.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
-  public convenience init(value: Value, interval: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
+  public convenience init(value: Value, interval: Duration, on queue: AnyTimerQueue) throws {
     try self.init(value, lifetime: interval, on: queue)
   }
 
@@ -25,7 +25,7 @@ extension TimeLimited {
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `shutDown` if the queue has ended.
   public convenience init(
     value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending @escaping () -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
   }
 
@@ -35,7 +35,7 @@ extension TimeLimited {
   /// - Returns: ignored if the value has already vanished.
   /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
-  public func resetTimer(interval: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func resetTimer(interval: Duration) throws -> ChimeTimer.Outcome {
     try restart(lifetime: interval)
   }
 }

@@ -21,7 +21,7 @@ extension TimerQueue {
   ///   `noMemory`, `resource`.
   public convenience init(
     runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
-  ) throws(ChimeError) {
+  ) throws {
     try self.init { () throws(Status) in
       try FoundationLoop.of(runLoop).makeQueue(in: Set(modes), QueueOptions(label: label))
     }

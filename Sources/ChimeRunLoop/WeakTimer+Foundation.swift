@@ -21,7 +21,7 @@ extension WeakTimer {
   public static func scheduledTimer(
     timeInterval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) -> WeakTimer {
+  ) throws -> WeakTimer {
     let timer = try WeakTimer(
       timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats, action: action)
     try timer.add(to: RunLoop.current)
@@ -42,7 +42,7 @@ extension WeakTimer {
   public static func scheduledTimer<Object: AnyObject & Sendable>(
     timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
-  ) throws(ChimeError) -> WeakTimer {
+  ) throws -> WeakTimer {
     let timer = try WeakTimer(
       timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats, action: action)
     try timer.add(to: RunLoop.current)
@@ -60,7 +60,7 @@ extension WeakTimer {
   @discardableResult
   public static func scheduledTimer(
     withTimeInterval timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) -> WeakTimer {
+  ) throws -> WeakTimer {
     let timer = try WeakTimer(timeInterval: timeInterval, repeats: repeats, block: block)
     try timer.add(to: RunLoop.current)
     return timer
@@ -86,7 +86,7 @@ extension WeakTimer {
   public convenience init<Object: AnyObject>(
     timeInterval: TimeInterval, unsafeTarget target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timeInterval, WeakTarget(target), userInfo, repeats, action)
   }
 
@@ -119,7 +119,7 @@ extension WeakTimer {
   public convenience init(
     timeInterval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
   }
 
@@ -135,7 +135,7 @@ extension WeakTimer {
   public convenience init<Object: AnyObject & Sendable>(
     timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timeInterval, WeakTarget(target), userInfo, repeats, action)
   }
 
@@ -148,7 +148,7 @@ extension WeakTimer {
   /// - Throws: `invalidArgument` for NaN.
   public convenience init(
     timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     self.init(interval: try timeInterval.nanoseconds, repeats: repeats, subject: .nothing) { timer in block(timer) }
   }
 
@@ -167,7 +167,7 @@ extension WeakTimer {
   public convenience init(
     fireAt date: Date, interval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil,
     repeats: Bool, action: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timeInterval: interval, target: target, userInfo: userInfo, repeats: repeats, action: action)
     fireDate = date
   }
@@ -182,7 +182,7 @@ extension WeakTimer {
   /// - Throws: `invalidArgument` for NaN.
   public convenience init(
     fire date: Date, interval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) {
+  ) throws {
     try self.init(timeInterval: interval, repeats: repeats, block: block)
     fireDate = date
   }
@@ -196,7 +196,7 @@ extension WeakTimer {
   /// - Throws: `invalidArgument` if it is on another loop, `invalidHandle` if the loop's thread has ended; `limit`,
   ///   `noMemory`, `resource`.
   @discardableResult
-  public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> ChimeTimer.Outcome {
+  public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws -> ChimeTimer.Outcome {
     try core.add(to: FoundationLoop.of(runLoop), mode: LoopMode(mode.rawValue), companion: self).outcome()
   }
 

@@ -225,7 +225,9 @@ import Testing
     let queue = try VirtualTimerQueue()
     var seen: [ChimeError: Int] = [:]
     for delay in [-1, -2] {
-      do { _ = try queue.schedule(after: .seconds(delay)) { _ in } } catch { seen[error, default: 0] += 1 }
+      do { _ = try queue.schedule(after: .seconds(delay)) { _ in } } catch let error as ChimeError {
+        seen[error, default: 0] += 1
+      }
     }
     #expect(seen == [.invalidArgument: 2])
     let instants = [queue.now + .seconds(5), TimerInstant(.wall, nanoseconds: .max)]

@@ -48,7 +48,7 @@ import Testing
     do {
       _ = try monotonic.schedule(at: wall.now) { _ in }
     } catch {
-      #expect(error.description.contains("on the wall clock, and the queue on the monotonic clock"))
+      #expect("\(error)".contains("on the wall clock, and the queue on the monotonic clock"))
     }
     #expect(try monotonic.schedule(Schedule(deadline: .now() + 3600)) { _ in }.state == .running)
   }

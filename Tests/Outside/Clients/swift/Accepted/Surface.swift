@@ -18,28 +18,6 @@ enum Surface {
     }
   }
 
-  /// Swift 6.3.1 crashes, or does not end, where the error that is caught by name has a type: with such a `do` it has none.
-  static func limits(_ queue: TimerQueue) throws -> [ChimeTimer] {
-    var timers: [ChimeTimer] = []
-    for _ in 0..<3 {
-      do throws(any Error) { timers.append(try queue.schedule(every: .seconds(1)) { _ in }) } catch ChimeError.limit {
-        break
-      }
-    }
-    return timers
-  }
-
-  /// So do calls that await, without it.
-  static func ends(_ queue: some VirtualTimeQueue, _ work: @Sendable () async throws -> Int) async throws -> [Int] {
-    async let result = work()
-    var ends: [Int] = []
-    for step in 0..<3 {
-      do { try await queue.advance(by: .seconds(step)) } catch ChimeError.shutDown { ends.append(step) }
-    }
-    do { try await queue.run() } catch ChimeError.shutDown { ends.append(-1) }
-    return ends + [try await result]
-  }
-
   static func kind(of error: ChimeError) -> String {
     switch error {
     case .limit, .noMemory: "none left"
