@@ -78,14 +78,29 @@ extension TimerInstant: CustomStringConvertible {
   }
 }
 
+/// Between the zero of the wall clock, in 1970, and that of dates, in 2001.
+private let secondsTo2001: Int64 = 978_307_200
+
 extension TimerInstant {
-  /// A point on the wall clock.
+  /// A point on the wall clock. Unless it is within 200 days of the beginning of 2001, `Date(instant)` is the same date.
   ///
-  /// - Parameter date: rounded up to whole nanoseconds; beyond 292 years from 1970, the nearest there is.
+  /// - Parameter date: rounded up to whole nanoseconds; beyond 292 years from 1970, the nearest there is. NaN is never.
   public init(_ date: Date) {
-    let nanoseconds = (date.timeIntervalSince1970 * 1e9).rounded(.up)
-    let clamped: Int64 = nanoseconds >= 0x1p63 ? .max : nanoseconds < -0x1p63 ? .min : Int64(nanoseconds)
-    self.init(.wall, nanoseconds: clamped)
+    self.init(.wall, nanoseconds: Self.nanoseconds(date.timeIntervalSinceReferenceDate))
+  }
+
+  /// Exact, unlike a `Double` of so many nanoseconds, or of seconds from 1970.
+  private static func nanoseconds(_ sinceReference: Double) -> Int64 {
+    let whole = sinceReference.rounded(.down)
+    let seconds = whole + Double(secondsTo2001)
+    guard seconds < 0x1p63 / 1e9 else { return .max }  // NaN, too
+    guard seconds > -0x1p63 / 1e9 else { return .min }
+    let fraction = sinceReference - whole
+    var nanoseconds = (fraction * 1e9).rounded(.up)
+    let rest = (-nanoseconds).addingProduct(fraction, 1e9)  // one rounding, so the sign is right
+    if rest > 0 { nanoseconds += 1 }
+    if rest <= -1 { nanoseconds -= 1 }
+    return (Int64(seconds) * 1_000_000_000).saturatingAdd(Int64(nanoseconds))
   }
 }
 
@@ -95,6 +110,8 @@ extension Date {
   /// - Parameter instant: `nil` comes of one on another clock.
   public init?(_ instant: TimerInstant) {
     guard instant.timeline == .wall else { return nil }
-    self.init(timeIntervalSince1970: Double(instant.nanoseconds) / 1e9)
+    // Whole seconds and their fraction apart, and from 2001: only the sum is rounded to what a date can be.
+    let (seconds, fraction) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    self.init(timeIntervalSinceReferenceDate: Double(seconds - secondsTo2001) + Double(fraction) / 1e9)
   }
 }

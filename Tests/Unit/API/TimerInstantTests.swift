@@ -69,4 +69,20 @@ import Testing
     #expect(ticks.all == [date + 10] && timer.state == .finished)
     #expect(throws: ChimeError.invalidArgument) { try VirtualTimerQueue(start: TimerInstant(Date.distantPast)) }
   }
+  @Test func aDateComesBackAsItWas() {
+    for year in [-290.0, -100, -0.6, 0.6, 10, 25.9, 30, 100, 255] {
+      for _ in 0..<2000 {
+        let seconds = year * 31_556_952 + .random(in: 0..<1e6)
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        let instant = TimerInstant(date)
+        #expect(Date(instant) == date, "\(seconds)")
+        // So far from 2001 a number of seconds is a multiple of 2^-28: in integers, rounded up to whole nanoseconds.
+        let whole = seconds.rounded(.down)
+        let nanoseconds = (Int64((seconds - whole) * 0x1p28) * 1_000_000_000 + 0xFFF_FFFF) >> 28
+        #expect(instant.nanoseconds == (Int64(whole) + 978_307_200) * 1_000_000_000 + nanoseconds, "\(seconds)")
+      }
+    }
+    #expect(TimerInstant(Date(timeIntervalSinceReferenceDate: .nan)).nanoseconds == .max)
+    #expect(TimerInstant(Date(timeIntervalSinceReferenceDate: -.infinity)).nanoseconds == .min)
+  }
 }
