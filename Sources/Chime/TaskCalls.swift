@@ -172,11 +172,29 @@ package final class TaskCalls: Sendable {
 /// Calls of the core that wait for a handler, for tasks, which must not block their threads.
 ///
 /// For each timer and queue a few threads wait, which are none of those that tasks run on. A thread waits on when its task gives
-/// way to its cancellation; tasks that come when all of them wait have a turn when one has returned.
+/// way to its cancellation; tasks that come when all of them wait have a turn, in that order, when one has returned.
 enum Blocking {
   private struct Waits {
     var threads = 0
-    var queued: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    /// By number; the numbers between that are missing gave way.
+    private var queued: [UInt64: @Sendable () -> Void] = [:]
+    private var (first, next): (UInt64, UInt64) = (0, 0)
+
+    mutating func append(_ turn: @escaping @Sendable () -> Void) -> UInt64 {
+      defer { next += 1 }
+      queued[next] = turn
+      return next
+    }
+
+    mutating func remove(_ number: UInt64) { queued[number] = nil }
+
+    mutating func popFirst() -> (@Sendable () -> Void)? {
+      while first < next {
+        defer { first += 1 }
+        if let turn = queued.removeValue(forKey: first) { return turn }
+      }
+      return nil
+    }
   }
 
   /// By the id of the timer or queue.
@@ -197,26 +215,31 @@ enum Blocking {
   ) async throws -> Status {
     if timeout == 0 { return wait(0) }
     let end = FirstEnd<Status>()
-    let name = ObjectIdentifier(end)
     let limit = Clock.monotonic.now.saturatingAdd(timeout)
     let turn: @Sendable () -> Void = {
       end.end(.success(wait(timeout == .max ? .max : max(0, limit.saturatingSubtract(Clock.monotonic.now)))))
     }
-    let hasThread = waits.withLock { waits in
+    let number: UInt64? = waits.withLock { waits in
       if waits[id, default: Waits()].threads < mostThreads {
         waits[id, default: Waits()].threads += 1
-        return true
+        return nil
       }
-      waits[id]?.queued[name] = turn
-      return false
+      return waits[id]?.append(turn)
     }
-    if hasThread {
+    guard let number else {
       // A queue of its own: the global ones have as many threads as there are processors, and tasks run on them.
       DispatchQueue(label: "chime.wait").async { takeTurns(id, turn) }
-    } else if timeout != .max {
-      DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(timeout))) { end.end(.success(wait(0))) }
+      return try await end.wait()
     }
-    defer { waits.withLock { _ = $0[id]?.queued.removeValue(forKey: name) } }
+    // A source, since one that is cancelled lets go of the wait at once: what `asyncAfter` has is kept until its time.
+    let timer = timeout == .max ? nil : DispatchSource.makeTimerSource(queue: .global())
+    timer?.schedule(deadline: .now() + .nanoseconds(Int(timeout)))
+    timer?.setEventHandler { end.end(.success(wait(0))) }
+    timer?.activate()
+    defer {
+      timer?.cancel()
+      waits.withLock { $0[id]?.remove(number) }
+    }
     return try await end.wait()
   }
 
@@ -228,7 +251,7 @@ enum Blocking {
 
   private static func nextTurn(_ id: UInt64) -> (@Sendable () -> Void)? {
     waits.withLock { waits in
-      if let next = waits[id]?.queued.popFirst() { return next.value }
+      if let next = waits[id]?.popFirst() { return next }
       waits[id]?.threads -= 1
       if waits[id]?.threads == 0 { waits[id] = nil }
       return nil
