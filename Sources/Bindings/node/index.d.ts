@@ -227,7 +227,7 @@ interface AnyQueue {
   create(handler: Handler, options?: TimerOptions): Timer;
   /** Calls a function soon, before ticks that are due by then; on a virtual queue in the next advance. */
   runSoon(run: () => unknown): void;
-  /** Fulfilled by the tick. `close` rejects it, with the code CHIME_ERROR_SHUT_DOWN. */
+  /** Fulfilled by the tick. `close`, or whoever stops its timer, rejects it with the code CHIME_ERROR_SHUT_DOWN. */
   sleep(delay: Duration, options?: WaitOptions): Promise<Tick>;
   /**
    * Ends with its timer, with the loop over it, or by `close`. Ticks that come while the body runs are one, with `missed`.

@@ -669,6 +669,7 @@ class BaseQueue {
       if (signal?.aborted) return reject(reasonOf(signal));
       let timer;
       const finish = (settle, value) => {
+        whenAtRest(timer, undefined);
         signal?.removeEventListener('abort', onAbort);
         this.#waits.delete(onEnd);
         timer.release();
@@ -677,6 +678,7 @@ class BaseQueue {
       const onAbort = () => finish(reject, reasonOf(signal));
       const onEnd = () => finish(reject, new ChimeError(ERROR_SHUT_DOWN, 'the queue was closed'));
       timer = begin((value) => finish(resolve, value));
+      whenAtRest(timer, () => finish(reject, new ChimeError(ERROR_SHUT_DOWN, 'the timer was stopped')));
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waits.add(onEnd);
     });

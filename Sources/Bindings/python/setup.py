@@ -16,7 +16,7 @@ class WithLibrary(Distribution):
 
 class Wheel(bdist_wheel):
     def get_tag(self):
-        return ("py3", "none", self.plat_name) if has_library else super().get_tag()
+        return ("py3", "none", self.plat_name.translate({ord(each): "_" for each in "-."})) if has_library else super().get_tag()
 
 
 setup(distclass=WithLibrary, cmdclass={"bdist_wheel": Wheel})

@@ -619,3 +619,16 @@ test('a loop over ticks ends with its timer, whoever ends that', { timeout: 60_0
     assert.deepEqual([seen, queue.timers()], [ticks, []]);
   }
 });
+
+test('a sleeper whose timer somebody stops does not wait for ever', { timeout: 60_000 }, async () => {
+  for (const end of ['cancel', 'release']) {
+    const queue = new VirtualQueue(), { signal } = new AbortController();
+    const sleeps = [queue.sleep(10), queue.sleep(10, { signal })];
+    await queue.advanceAsync(0);
+    for (const timer of queue.timers()) timer[end]();
+    for (const sleep of sleeps) {
+      const waits = queue.advanceAsync(20).then(() => 'waits');
+      await assert.rejects(Promise.race([sleep, waits]), { code: 'CHIME_ERROR_SHUT_DOWN', message: 'the timer was stopped' });
+    }
+  }
+});

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Callable, List, Optional, Tuple
 
 from . import c
-from .queues import Queue
+from .queues import Queue, at_exit
 from .values import FOREVER_NS, Error, QueueKind
 
 
@@ -39,7 +39,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.queue = Queue(QueueKind.VIRTUAL, label="loop")
         self._queues: List[Queue] = [self.queue]
         self._elsewhere = 0  # calls that other threads have not ended
-        self._end = 0.0  # its time, once it is closed
+        self._end = 0.0  # its time, once it or its queue is closed
         super().__init__(_Selector(self))
         reports_to(self, self.queue)
 
@@ -74,7 +74,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _keep_resolution(self) -> None:
         """asyncio runs what is due before `time() + _clock_resolution`, which has to be another number than `time()`."""
-        self._clock_resolution = max(1e-9, 2.0 ** (math.frexp(self.time())[1] - 53))
+        self._end = self.time()
+        self._clock_resolution = max(1e-9, 2.0 ** (math.frexp(self._end)[1] - 53))
 
     def _go_on(self, distance_ns: int) -> None:
         """Moves all clocks, no further than to the next deadline, and then runs what is due there."""
@@ -105,8 +106,16 @@ class _Selector(selectors.DefaultSelector):
 
     def _select(self, timeout: Optional[float]) -> List[Tuple[selectors.SelectorKey, int]]:
         loop, ready = self._loop, super().select(0)
-        if loop.is_closed() or not loop.queue.id:
+        if loop.is_closed():
             return ready
+        if not loop.queue.id:
+            if ready or timeout == 0:
+                return ready
+            if loop._elsewhere or timeout is None:
+                return super().select(None)
+            if at_exit.is_set():  # in a daemon thread
+                raise SystemExit
+            raise Error(c.ERROR_SHUT_DOWN, "the time of the loop stands, because its queue was closed: close the loop instead")
         now, next_ns = loop.queue.now_ns, loop._next_ns()
         if next_ns <= now:
             loop._go_on(0)

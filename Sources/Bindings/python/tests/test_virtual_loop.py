@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import socket
+import subprocess
 import sys
 import threading
 import unittest
 
-from chime_timers import Schedule, WouldDeadlock
+from chime_timers import Closed, Schedule, WouldDeadlock
 from chime_timers.aio import Timers, VirtualTimeLoop
 from units import HOUR, WATCHDOG, WatchedTest
 
@@ -189,6 +190,44 @@ class VirtualTime(WatchedTest):
         self.loop.close()
         self.loop.close()
         self.assertEqual((self.loop.time(), self.loop.queue.id), (5, 0))
+
+    def test_a_loop_whose_queue_is_closed_says_so_where_it_needs_its_time(self):
+        async def main():
+            await asyncio.sleep(5)
+            self.loop.queue.shutdown()
+            waiting = asyncio.get_running_loop().create_future()
+            threading.Timer(0.01, self.loop.call_soon_threadsafe, (waiting.set_result, "from a thread")).start()
+            self.see(await waiting)
+            self.see(await self.loop.run_in_executor(None, str, "an executor's"))
+            await asyncio.sleep(1)
+
+        with self.assertRaisesRegex(Closed, "its queue was closed"):
+            self.run_on_it(main())
+        self.assertEqual(self.seen, [("from a thread", 5), ("an executor's", 5)])
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                self.run_on_it(task)
+        self.run_on_it(self.loop.shutdown_asyncgens())
+
+    def test_a_daemon_thread_in_a_loop_ends_with_the_interpreter(self):
+        program = """if True:
+            import asyncio, threading
+            from chime_timers.aio import VirtualTimeLoop
+
+            sleeps = threading.Event()
+
+            async def main():
+                loop = asyncio.get_running_loop()
+                loop.call_soon(sleeps.set)
+                while True:
+                    await asyncio.sleep(1)
+
+            threading.Thread(target=VirtualTimeLoop().run_until_complete, args=(main(),), daemon=True).start()
+            sleeps.wait()
+        """
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=WATCHDOG)
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
 
 
 if __name__ == "__main__":
