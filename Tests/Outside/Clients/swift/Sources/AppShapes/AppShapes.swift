@@ -142,7 +142,7 @@ final class Sampler {
     for _ in 0..<100_000 { timers.append(try queue.schedule(after: .seconds(1)) { _ in }) }
     preconditionFailure("100,000 timers need pages")
   } catch {
-    precondition(error == .limit, "the limit is what refuses: \(error)")
+    precondition((error as? ChimeError) == .limit, "the limit is what refuses: \(error)")
   }
   precondition(ChimeDiagnostics.memoryUsed == held, "nothing more is held")
   ChimeDiagnostics.limitMemory(to: nil)
