@@ -359,7 +359,7 @@ mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a th
 mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: visits do not come to slots that were just given out",
          (SLOTS, "    «if unsafe !BROKEN || storage.pointee.fresh.load(ordering: .relaxed).isEmpty { »"
                  "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
-         C("release_in_each_state_finalizes_once", "each_statistic_is_exact"), M())
+         C("the_timers_of_a_queue_are_listed", "a_timer_limit_counts_what_the_statistics_count"), M())
 mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a slot that a thread without a cache was given: no visit finds it",
          (SLOTS, "      «if !BROKEN { »index.chunk.count(out: 1)« }»\n      showGivenOut"),
          C("a_thread_that_uses_many_queues_in_turn"))
