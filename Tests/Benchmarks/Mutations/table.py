@@ -665,7 +665,7 @@ mutation("captures-go-later", "8", "TimerSlot.dispose", "a Swift handler's captu
           (ENDING, "|| «(»control.id == 0« || BROKEN)» && slot.ownedContext != nil {")], W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
          (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in «if !BROKEN { »self?.ring()« }» }"),
-         W("untilArmedReturnsOnceSomebodySleeps"))
+         W("noTimerIsMissedThatAnotherThreadStarts"))
 mutation("arming-looks-once", "2", "TimerQueueArming.wait", "does not look again for a timer that has started meanwhile",
          (ARMING, "if «!BROKEN, »isOver() { bell.ring() }"), W("noTimerIsMissedThatAnotherThreadStarts"))
 mutation("arming-due", "2", "TimerQueueArming.wait", "a timer that is due now counts",
@@ -762,9 +762,6 @@ mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has it
          ("Pool/PoolOrder.swift", "let time = «BROKEN ? -Int64(rank) : »item.since + Tunables.lowerClass(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"))
 
-mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
-         ("Kinds/PoolDriver.swift", "!hasEnded && «(BROKEN || »core.functions.isEmpty«)»"), I("sync behind its thread's function"))
-
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
          [("Queue/QueueCore+Pass.swift", "«BROKEN || »word.isRunning || word.state == .cancelled || !word.isLive {"),
           (DUE_TIMES, "    if !isLast« || BROKEN» {\n      // By policy")],
@@ -849,6 +846,8 @@ mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
          ("Queue/WallClock.swift", "«if !BROKEN { »sideRecord.writerFields.gridHasBegun = true« }»"),
          F("wall_clock", "each_step_back"))
+mutation("wall-step-of-an-interval", "17", "Writing.following", "a grid that was set back by exactly one interval waits for its old time",
+         ("Queue/WallClock.swift", "saturatingSubtract(offset.nanoseconds) >= slot.period« + (BROKEN ? 1 : 0)»"), M())
 mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement by a delay follows the wall clock",
          (RUNNING, "setWallDeadline(«(BROKEN || »delay == nil«)» && !isRemainder ? time : nil)"), F("wall_clock", "postponements"))
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
@@ -1103,7 +1102,7 @@ mutation("leeway-not-sent", "13", "TimerRef.setLeeway", "a shorter leeway leaves
 mutation("expiring-looks-once", "3, 8", "LimitedValue.reset", "of two resets the timer may stand where the first wants it",
          (LIMITED, "if current == wanted« || BROKEN» { return .ok }"), I("resets of an expiring value"))
 mutation("expiring-ends-though-reset", "3", "LimitedValue.end", "a tick that had started takes away a value that was reset",
-         (LIMITED, "let now = QueueCore.steadyNow(queue), «!BROKEN, »!state.isOver(now)"), I("a reset and an acquire beside the expiry"))
+         (LIMITED, "let now = QueueCore.steadyNow(queue), «!BROKEN, »!state.isOver(now)"), I("a reset and an acquire beside"))
 mutation("expiring-not-held", "8", "Expiring.acquire", "a value that was acquired is not held",
          ("Objects/Expiring.swift", "      «if !BROKEN { »state.held = value« }»\n"), I("a reset and an acquire beside"))
 mutation("trace-label-cut", "–", "chime_trace_set_label", "a label in a trace is cut inside a character",

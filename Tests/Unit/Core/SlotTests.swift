@@ -10,7 +10,15 @@ import Testing
   let core: QueueCore
   private var others: [QueueCore] = []
 
-  init() throws { core = try QueueCore.makeForTest() }
+  /// On a control block that served no queue before, whose free slots would come first.
+  init() throws {
+    var made = try QueueCore.makeForTest()
+    while made.control.chunkCount > 0 {
+      others.append(made)
+      made = try QueueCore.makeForTest()
+    }
+    core = made
+  }
 
   deinit {
     core.release()

@@ -27,7 +27,7 @@ extension Scenario {
       world.timer(queue, after: 0, finalizer: false)
       let timer = world.timer(queue, after: nil, finalizer: false)
       world.thread("caller") {
-        for _ in 0..<3 { world.call("restart", on: timer) { $0.restart(Schedule(first: 0)) } }
+        for _ in 0..<8 { world.call("restart", on: timer) { $0.restart(Schedule(first: 0)) } }
       }
     },
     Scenario("the last thread goes to sleep for a time beside an earlier one") { world in

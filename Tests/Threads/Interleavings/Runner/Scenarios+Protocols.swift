@@ -242,7 +242,7 @@ extension Scenario {
         for _ in 0..<8 { world.call("restart", on: timer) { $0.restart(Schedule(first: 900)) } }
       }
       world.thread("asker") {
-        for _ in 0..<12 {
+        for _ in 0..<24 {
           let mayBeFirst = !isPostponed
           let next = world.call("next_deadline") { timer.ref?.nextDeadline }
           world.expect(mayBeFirst || next != Scheduler.start + 100, "the time before the postponement again")
