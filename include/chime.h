@@ -1543,8 +1543,8 @@ typedef struct chime_allocator {
 
 /**
  * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
- * something. It does not apply to the pages of timers, which are mapped (mmap) and stay counted when a queue has ended, nor
- * to the stacks of threads; static data of the library itself is not allocated.
+ * something. It does not apply to the pages of timers, which are mapped (mmap), nor to the stacks of threads; static data of
+ * the library itself is not allocated.
  *
  * @param allocator  copied; any thread may call both functions at any time, with locks held: they must not call Chime
  * @return CHIME_OK; CHIME_ERROR_BUSY: Chime has already allocated memory; CHIME_ERROR_INVALID_ARGUMENT;
@@ -1566,8 +1566,8 @@ CHIME_API chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE
 CHIME_API chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
- * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
- * tables of ids are not included. 0 if chime_set_allocator is unsupported.
+ * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not, except
+ * what a queue that has ended has given back. The tables of ids are not included. 0 if chime_set_allocator is unsupported.
  * Calls back: no. Waits: no.
  */
 CHIME_API uint64_t chime_memory_used(void);

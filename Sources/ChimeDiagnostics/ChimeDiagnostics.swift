@@ -130,7 +130,7 @@ public enum ChimeDiagnostics {
     }
   }
 
-  /// How many bytes Chime holds in pages of its own: those of timers, touched or not, which serve again for later timers.
+  /// How many bytes Chime holds in pages of its own: those of timers, touched or not, but what ended queues have given back.
   /// Objects of Swift's runtime, as queues and handlers are, are not in it.
   public static var memoryUsed: UInt64 { Memory.held }
 

@@ -32,8 +32,9 @@ void *chime_memory_map_uncounted(size_t bytes);
 void *chime_memory_map_huge_uncounted(size_t bytes);
 void chime_memory_unmap_uncounted(void *memory, size_t bytes);
 
-/* Lets the system have the whole pages inside, whose contents go. */
+/* Lets the system have the whole pages inside, whose contents go; how many bytes it has then, until they are written. */
 void chime_memory_discard(void *memory, size_t bytes);
+size_t chime_memory_discarded(const void *memory, size_t bytes);
 
 size_t chime_page_size(void);
 

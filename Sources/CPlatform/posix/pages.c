@@ -20,9 +20,15 @@ void chime_memory_unmap_uncounted(void *memory, size_t bytes) {
   munmap(memory, bytes);
 }
 
-void chime_memory_discard(void *memory, size_t bytes) {
+size_t chime_memory_discarded(const void *memory, size_t bytes) {
   uintptr_t page = chime_page_size();
   uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1), end = ((uintptr_t)memory + bytes) & ~(page - 1);
-  if (first < end) chime_memory_give_pages((void *)first, end - first);
+  return first < end ? end - first : 0;
+}
+
+void chime_memory_discard(void *memory, size_t bytes) {
+  uintptr_t page = chime_page_size();
+  size_t whole = chime_memory_discarded(memory, bytes);
+  if (whole != 0) chime_memory_give_pages((void *)(((uintptr_t)memory + page - 1) & ~(page - 1)), whole);
 }
 #endif

@@ -67,6 +67,15 @@ package enum Memory {
     unsafe chime_memory_discard(base, bytes)
   }
 
+  /// How many bytes the system has after that, which count as held all the same until `uncount`; 0 where it has none.
+  static func discarded(_ base: UnsafeMutableRawPointer, _ bytes: Int) -> Int {
+    unsafe chime_memory_discarded(base, bytes)
+  }
+
+  /// Takes bytes off what is held; counts them again, unless the limit forbids it.
+  static func uncount(_ bytes: Int) { chime_memory_give_account(bytes) }
+  static func count(_ bytes: Int) -> Bool { chime_memory_take_account(bytes) != 0 }
+
   // MARK: For the interface
 
   /// Whether all memory is counted, and may be the host's; otherwise pages are, the ones of timers among them.

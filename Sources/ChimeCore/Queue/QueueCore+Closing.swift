@@ -69,6 +69,8 @@ extension QueueCore {
     // own (P7c).
     core.closing.begin()
     let isRunning = try core.releaseTimers() || core.closing.someCallRuns
+    // What this thread keeps of the queue's slots would keep their memory, whichever thread runs the last pass (P14g).
+    control.emptyOwnCache()
     core.closing.timersAreReleased()
     if core.suspensions.isHeld { core.goOn() }
     if control.runsInCalls || core.driver.hasEnded {

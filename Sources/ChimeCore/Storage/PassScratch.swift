@@ -40,6 +40,9 @@ import Synchronization
 
   func unmap() { unsafe Memory.unmap(base, slots * PassScratch.bytes) }
 
+  /// How much of it is for the slots of a chunk.
+  static var bytesPerChunk: Int { SlotChunk.slotCount * bytes }
+
   /// Lets the system have the pages, whose contents go.
   func discard() { unsafe Memory.discard(base, slots * PassScratch.bytes) }
 

@@ -6,6 +6,7 @@ import Synchronization
 /// A slot that is used again must have the next version (P4b), and its word's generations must run on (P4). The cells in
 /// the pages that go leave both where the slot's wheel position is otherwise, which is nowhere (`LeftCell`), and have them back
 /// when the slot is given out again. Meanwhile a cell is zeroes, or as it was: a free slot, for whoever has an old id.
+/// What the system has does not count as held until a queue uses it again.
 extension QueueControlBlock {
   /// To be called when the queue has ended and nobody visits its slots any more, before the next one can begin. Not while
   /// a late creator, who stands still, has the lock.
@@ -15,7 +16,7 @@ extension QueueControlBlock {
       leaveScratch(scratch)
     }
     _ = unsafe storage.pointee.slots.withLockIfSoon { store in
-      if let first = firstWheelPages { unsafe Memory.discard(first.base, first.count * WheelPage.size) }
+      giveBackFirstWheelPages()
       listReturned(&store)
       var chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
@@ -39,9 +40,6 @@ extension QueueControlBlock {
 }
 
 extension Slab {
-  /// What stays of a chunk.
-  private static var firstPage: Int { 4096 }
-
   /// Whether the pages of a chunk can be given back: each slot that was ever given out is in the list of free ones, and
   /// nothing else refers to it.
   static func canGiveBack(_ chunk: Chunk, but fresh: SlotRange) -> Bool {
@@ -63,6 +61,7 @@ extension Slab {
       position(of: slot).leave(LeftCell(slot.word, version: slot.version))
     }
     unsafe Memory.discard(base + firstPage, chunkStride - firstPage)
+    Memory.uncount(bytesLeft(of: chunk))
   }
 }
 

@@ -62,6 +62,11 @@ extension QueueControlBlock {
     if id == 0 { try? wakeToDispose() }
   }
 
+  /// Gives back the slots that the calling thread keeps.
+  func emptyOwnCache() {
+    if let thread = ThreadState.existing, let cache = thread.cache(of: self) { thread.evict(cache) }
+  }
+
   /// Empties a thread's cache into the list.
   func emptyCache(_ cache: ThreadCache) { giveBack { cache.takeOldest() } }
 
@@ -170,11 +175,15 @@ extension QueueControlBlock {
     takeLeftChunk(&store) || renumber(&store) || grow(&store)
   }
 
-  /// Makes the slots of a chunk that was given back those that are given out next. False if there is no such chunk.
+  /// Makes the slots of a chunk that was given back those that are given out next. False if there is no such chunk, or the
+  /// limit forbids it.
   func takeLeftChunk(_ store: inout SlotStore) -> Bool {
-    while let chunk = store.nextLeft?.next(of: self) {
+    var chunks = store.nextLeft
+    while let chunk = chunks?.next(of: self) {
       if unsafe chunk.head.pointee.pages != .left { continue }
+      guard prepareFirstWheelPages(), Slab.countPages(of: chunk) else { return false }
       unsafe chunk.head.pointee.pages = .inUse
+      store.nextLeft = chunks
       store.fresh = Slab.usable(chunk.slots)
       store.freshHaveLeft = true
       return true
@@ -237,15 +246,31 @@ extension QueueControlBlock {
 
   // MARK: Wheel pages
 
-  /// Maps the wheel pages that the control block has without chunks; false if they are refused.
+  /// Maps the wheel pages that the control block has without chunks, or counts them again; false if they are refused.
   func prepareFirstWheelPages() -> Bool {
-    if firstWheelPages != nil { return true }
+    if let region = firstWheelPages { return countFirstWheelPages(region) }
     guard let region = WheelPageRegion.first() else { return false }
     let isFirst = unsafe storage.pointee.firstWheelPages.compareExchange(
       expected: nil, desired: region.base, ordering: .acquiringAndReleasing
     ).exchanged
     if !isFirst { unsafe Memory.unmap(region.base, region.count * WheelPage.size) }
     return true
+  }
+
+  private func countFirstWheelPages(_ region: WheelPageRegion) -> Bool {
+    if unsafe !storage.pointee.firstWheelPagesHaveLeft.load(ordering: .relaxed) { return true }
+    guard unsafe storage.pointee.firstWheelPagesHaveLeft.exchange(false, ordering: .relaxed) else { return true }
+    if Memory.count(region.bytesDiscarded) { return true }
+    unsafe storage.pointee.firstWheelPagesHaveLeft.store(true, ordering: .relaxed)
+    return false
+  }
+
+  /// Lets the system have them when the queue has ended.
+  func giveBackFirstWheelPages() {
+    guard let region = firstWheelPages else { return }
+    region.discard()
+    if unsafe storage.pointee.firstWheelPagesHaveLeft.exchange(true, ordering: .relaxed) { return }
+    Memory.uncount(region.bytesDiscarded)
   }
 
   var firstWheelPages: WheelPageRegion? {

@@ -78,6 +78,8 @@ import Synchronization
   let usedUpChunks = Atomic<Int>(0)
   /// The wheel pages that the control block has without chunks. They come with the first of these.
   let firstWheelPages = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Whether these were given back since, and do not count as held.
+  let firstWheelPagesHaveLeft = Atomic<Bool>(false)
   /// For a queue with a limit: how many timers may exist at once; and how many slots are given out.
   let limit = Atomic<UInt64>(.max)
   let givenOut = Atomic<GivenOut>(GivenOut())

@@ -148,7 +148,7 @@ package enum QueueControlBlocks: ProcessState {
     }
     if kept == 0 {
       // The places that this thread keeps, which has ended the last timers.
-      if let thread = ThreadState.existing, let cache = thread.cache(of: control) { thread.evict(cache) }
+      control.emptyOwnCache()
       control.giveBack()
     }
     guard canServe else { return }

@@ -229,6 +229,20 @@ enum Slab: ProcessState {
     return unsafe first
   }
 
+  // MARK: Chunks whose pages were given back
+
+  /// What stays of a chunk.
+  static var firstPage: Int { 4096 }
+
+  /// What is not held while a chunk's pages are left: they, and what passes need for its slots.
+  static func bytesLeft(of chunk: Chunk) -> Int {
+    let pages = unsafe Memory.discarded(chunk.cells - cellsOffset + firstPage, chunkStride - firstPage)
+    return pages == 0 ? 0 : pages + PassScratch.bytesPerChunk
+  }
+
+  /// Counts such a chunk as held again, unless the limit forbids it.
+  static func countPages(of chunk: Chunk) -> Bool { Memory.count(bytesLeft(of: chunk)) }
+
   /// A slot whose page was given back is given out again.
   static func haveBackCell(of index: SlotIndex) {
     let slot = slot(index), position = position(of: slot), left = position.left

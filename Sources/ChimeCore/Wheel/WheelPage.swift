@@ -144,6 +144,9 @@ struct WheelEntry {
     unsafe Memory.map(firstCount * WheelPage.size).map { unsafe WheelPageRegion(first: $0) }
   }
 
+  func discard() { unsafe Memory.discard(base, count * WheelPage.size) }
+  var bytesDiscarded: Int { unsafe Memory.discarded(base, count * WheelPage.size) }
+
   fileprivate static var firstCount: Int { WheelTicks.buckets + WheelTicks.tolerance / WheelPage.capacity + 2 }
 }
 

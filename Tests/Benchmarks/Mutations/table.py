@@ -393,9 +393,15 @@ mutation("left-in-the-list", "10", "giveBack", "slots whose page was given back 
          (GIVING_BACK, "        if unsafe «BROKEN || »Slab.head(of: index.chunk).pointee.pages == .inUse"), C(LEFT))
 mutation("nothing-given-back", "14", "QueueControlBlocks.takeBack", "memory of queues that have ended stays",
          ("Storage/QueueControlBlocks.swift", "    if kept == 0« && !BROKEN» {\n      // The places"), C(LEFT))
-mutation("own-places-kept", "14", "QueueControlBlocks.takeBack", "the thread that ends a queue keeps places of it, and so its memory",
-         ("Storage/QueueControlBlocks.swift", "if «!BROKEN, »let thread = ThreadState.existing, let cache = thread.cache(of: control) { thread.evict(cache) }"),
+mutation("own-places-kept", "14", "emptyOwnCache", "a thread that ends a queue keeps places of it, and so its memory",
+         (SLOTS, "if «!BROKEN, »let thread = ThreadState.existing, let cache = thread.cache(of: self) { thread.evict(cache) }"),
          C("the_memory_of_many_small_queues_goes_back"))
+mutation("releaser-s-places-kept", "14", "beginClosing", "so does one that releases a queue whose last pass is another's",
+         (CLOSING, "    «if !BROKEN { »control.emptyOwnCache()« }»\n"), C("the_memory_of_many_small_queues_goes_back"))
+mutation("left-counts-as-held", "14", "giveBackPages", "pages that the system has again count as held",
+         (GIVING_BACK, "    «if !BROKEN { »Memory.uncount(bytesLeft(of: chunk))« }»\n"), C("what_a_queue_that_has_ended_gave_back", LEFT))
+mutation("used-again-uncounted", "14", "takeLeftChunk", "pages that are used again do not count",
+         (SLOTS, "guard prepareFirstWheelPages(), «BROKEN || »Slab.countPages(of: chunk) else"), C("what_a_queue_that_has_ended_gave_back"))
 mutation("side-record-given-twice", "8", "SideRecords.take", "two timers get one side record",
          ("Slot/SideRecordView.swift", "      «if !BROKEN { »unsafe list.first = UnsafeMutablePointer(bitPattern: UInt(record.targetID))« }»\n"), C(LEFT))
 mutation("limit-one-more", "14", "takeSlotSlow", "the limit is one more",

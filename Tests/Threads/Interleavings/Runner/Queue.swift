@@ -223,6 +223,7 @@ final class Queue {
           writing.forget()
           Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
         }
+        if chunk.head.pointee.pages == .left { _ = Slab.countPages(of: chunk) }
         chunk.head.pointee.pages = .inUse
         for index in chunk.slots where Slab.position(of: index).left.isThere { Slab.position(of: index).clear() }
       }
