@@ -15,10 +15,9 @@
  * Calls that change one timer follow each other, even where a comment says "Waits: no", for a few hundred instructions;
  * its tick may be a millisecond late. A thread that loses its processor inside a call holds up no other timer, no tick
  * and no query, but in these cases. Others wait with it: in a call that makes or ends a queue, a target, a value or a run
- * loop, or that waits, for the same of another thread. The queue's ticks wait: for a change of a value that expires, of an
- * added handler, or of a timer with CHIME_TIMER_SELF_RELEASE or CHIME_MISSED_DELAY whose handler has just returned; for
- * chime_queue_sync; for what wakes a virtual or dispatch queue, or a precise one outside Linux; on a run loop, for who
- * makes a queue there or calls chime_run_loop.h on it. Limits.md has more on threads of low priority.
+ * loop, or that waits, for the same of another thread. The queue's ticks wait for chime_queue_sync; for what wakes a virtual
+ * or dispatch queue, or a precise one outside Linux; where a timer with a target ends, for who gives that target another
+ * timer or ends it; on a run loop, for who makes a queue there or calls chime_run_loop.h on it. Limits.md has more.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -1,21 +1,27 @@
+import Synchronization
+
 /// A value of the host's that vanishes after an interval, by id, for C. An acquired value stays valid, even when its
 /// time is over or it is released, until it is yielded. Its finalizer is called once, by the last yield or release,
-/// with no lock held. Any thread.
-package final class Expiring: Sendable, ProcessState {
-  private struct State {
-    /// Set by `make`, until the release. This reference cycle is broken by what comes first: expiry, release or the end
-    /// of the queue.
-    var limited: LimitedValue<OwnedContext>?
-    var handler: TickFunction?
-    /// The handler's; there while the handler is.
-    var context: OwnedContext?
-    /// How many acquires have not been yielded; and, unless that is 0, the value.
-    var holds: UInt64 = 0
-    var held: OwnedContext?
-    var isNotifying = false
+/// with no lock held. Any thread; no call on a value waits for another (P29).
+package final class Expiring: @unchecked Sendable, ProcessState {
+  // Unchecked for `limited`, which is stored before anybody knows the object.
+
+  /// Who is told that the value has vanished.
+  private final class Expiry: Sendable {
+    let handler: TickFunction
+    let context: OwnedContext
+
+    init(_ handler: TickFunction, _ context: OwnedContext) { (self.handler, self.context) = (handler, context) }
   }
 
-  private let state = Locked(State())
+  /// The value. It refers to this until it ends: by expiry, release or the end of the queue.
+  private var limited: LimitedValue<OwnedContext>?
+  // SAFETY: a retained `Expiry`, or `nobody`; that of whoever swaps it out.
+  private let expiry = Atomic<UInt>(none)
+
+  private static var none: UInt { 0 }
+  /// The value has vanished, or was released.
+  private static var nobody: UInt { 1 }
 
   private static let table = HandleTable<Expiring>(.expiring)
 
@@ -28,6 +34,12 @@ package final class Expiring: Sendable, ProcessState {
 
   private static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .expiring, "expiring") }
 
+  /// The value that an id names; `nil` once it was released.
+  private static func find(_ id: UInt64) -> (Expiring, LimitedValue<OwnedContext>)? {
+    guard let expiring = table.find(id), let limited = expiring.limited, !limited.isClosed else { return nil }
+    return (expiring, limited)
+  }
+
   /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's. Leeway, label and flags are
   /// `LimitedValue.make`'s.
   package static func make(
@@ -37,21 +49,21 @@ package final class Expiring: Sendable, ProcessState {
     guard let core = QueueCore.find(queue) else { throw QueueCore.unknown(queue) }
     if core.givesRecords { throw Status.unsupported.because("queue gives records, and calls no finalizers") }
     let expiring = Expiring()
-    let id = try table.add(expiring)
     let value = OwnedContext(value, finalizer)
-    let limited: LimitedValue<OwnedContext>
+    let id: UInt64
     do {
-      limited = try LimitedValue.make(
+      let limited = try LimitedValue.make(
         value, lifetime: lifetime, leeway: leeway, label: label, flags: flags, queue: queue
       ) { expiring.end($0) }
+      expiring.limited = limited
+      id = try table.add(expiring)
     } catch {
       value.disown()
-      table.remove(id)
+      expiring.limited?.vanish()
       throw error
     }
-    expiring.state.withLock { $0.limited = limited }
     _ = consume value
-    limited.begin()
+    expiring.limited?.begin()
     return id
   }
 
@@ -60,98 +72,81 @@ package final class Expiring: Sendable, ProcessState {
   package static func onExpiry(
     _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    guard let expiring = table.find(id) else { return unknown(id) }
-    let new = handler.map { _ in OwnedContext(context, finalizer) }
-    // Released outside the lock.
-    var old: OwnedContext?
-    var value: OwnedContext?
-    let status: Status = expiring.state.withLock { state in
-      guard let limited = state.limited else { return unknown(id) }
-      value = limited.value
-      guard value != nil else { return .ignored }
-      old = state.context
-      state.handler = handler
-      state.context = new
-      return .ok
+    guard let (expiring, limited) = find(id) else { return unknown(id) }
+    if !limited.isThere { return limited.isClosed ? unknown(id) : .ignored }
+    let new = handler.map { Expiry($0, OwnedContext(context, finalizer)) }
+    let bits = new.map { UInt(bitPattern: unsafe Unmanaged.passRetained($0).toOpaque()) } ?? none
+    var current = expiring.expiry.load(ordering: .relaxed)
+    while current != nobody {
+      let (isDone, found) = expiring.expiry.compareExchange(
+        expected: current, desired: bits, ordering: .acquiringAndReleasing)
+      if isDone {
+        _ = taken(current)
+        return .ok
+      }
+      current = found
     }
-    if status != .ok { new?.disown() }
-    withExtendedLifetime((old, value)) {}
-    return status
+    taken(bits)?.context.disown()
+    return limited.isClosed ? unknown(id) : .ignored
   }
 
   /// Gives the value, which stays valid until it is yielded; `nil` if it has vanished.
   package static func acquire(_ id: UInt64) throws(Status) -> Context? {
-    guard let expiring = table.find(id) else { throw unknown(id) }
-    return try expiring.state.withLock { state throws(Status) in
-      guard let limited = state.limited else { throw unknown(id) }
-      guard let value = limited.value else { return nil }
-      state.holds += 1
-      state.held = value
-      return value.context
+    guard let (_, limited) = find(id) else { throw unknown(id) }
+    switch limited.acquire() {
+    case .value(let value): return value.context
+    case .vanished: return nil
+    case .released: throw unknown(id)
     }
   }
 
   /// Undoes one `acquire`, also after the release; ignored if there is none.
   package static func yield(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return unknown(id) }
-    // Released outside the lock.
-    var last: OwnedContext?
-    let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
-      guard state.holds > 0 else { return (.ignored, false) }
-      state.holds -= 1
-      if state.holds > 0 { return (.ok, false) }
-      last = state.held
-      state.held = nil
-      return (.ok, state.limited == nil)
-    }
-    if isOver { table.remove(id) }
-    withExtendedLifetime(last) {}
-    return status
+    guard let limited = table.find(id)?.limited else { return unknown(id) }
+    guard let isLast = limited.yield() else { return .ignored }
+    if isLast { table.remove(id) }
+    return .ok
   }
 
   /// Restarts the value's time; ignored if it has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
-    guard let expiring = table.find(id) else { return unknown(id) }
-    guard let limited = expiring.state.withLock({ $0.limited }) else { return unknown(id) }
-    return limited.reset(lifetime: lifetime)
+    find(id)?.1.reset(lifetime: lifetime) ?? unknown(id)
   }
 
   /// Ends it: there is no notification any more, and the value is released unless it is acquired.
   /// - Returns: ok; running if the handler that had started has not returned; invalidHandle.
   package static func release(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return unknown(id) }
-    // Released outside the lock.
-    var limited: LimitedValue<OwnedContext>?
-    var context: OwnedContext?
-    let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
-      if state.limited == nil { return (unknown(id), false) }
-      (limited, context) = (state.limited, state.context)
-      (state.limited, state.handler, state.context) = (nil, nil, nil)
-      return (state.isNotifying ? .running : .ok, state.holds == 0)
-    }
-    if isOver { table.remove(id) }
-    limited?.vanish()
-    withExtendedLifetime(context) {}
-    return status
+    guard let (_, limited) = find(id), let (isTold, isUsed) = limited.close() else { return unknown(id) }
+    if !isUsed { table.remove(id) }
+    limited.vanish()
+    return isTold ? .running : .ok
+  }
+
+  // MARK: Who is told
+
+  /// Who was told by these bits, which the caller has swapped out.
+  private static func taken(_ bits: UInt) -> Expiry? {
+    // SAFETY: retained when they were stored.
+    unsafe bits == nobody
+      ? nil : UnsafeRawPointer(bitPattern: bits).map { unsafe Unmanaged.fromOpaque($0).takeRetainedValue() }
   }
 
   /// The value has vanished: by a tick, on the queue, which is notified; or by the release or the queue's end.
   private func end(_ expired: (value: OwnedContext, tick: CoreTick)?) {
-    // Released outside the lock.
-    let (handler, context): (TickFunction?, OwnedContext?) = state.withLock { state in
-      defer { (state.handler, state.context) = (nil, nil) }
-      state.isNotifying = expired != nil && state.handler != nil
-      return (state.handler, state.context)
-    }
-    guard let (value, tick) = expired, let handler, let context else { return }
+    // A release beside this waits for who is told, or keeps this from telling; so that is settled before it is taken.
+    let tells = expired != nil && expiry.load(ordering: .acquiring) != Self.none && limited?.mayTell() == true
+    let expiry = Self.taken(expiry.exchange(Self.nobody, ordering: .acquiringAndReleasing))
+    if !tells { return }
     do throws(Forked) {
-      try handler(
-        CoreTick(
-          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
-          context: context.context, target: value.context, kind: TickKind.due.rawValue))
-      state.withLock { $0.isNotifying = false }
+      if let (value, tick) = expired, let expiry {
+        try expiry.handler(
+          CoreTick(
+            timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled,
+            actual: tick.actual, context: expiry.context.context, target: value.context, kind: TickKind.due.rawValue))
+      }
+      limited?.hasTold()
     } catch {}  // Its caller, which called it by a function of C, sees that, too.
-    withExtendedLifetime((value, context)) {}
+    withExtendedLifetime((expired, expiry)) {}
   }
 }

@@ -166,7 +166,7 @@ extension QueueCore {
     var word = tick.word
     tick.isRare = true
     unsafe (tick.target, tick.named) = (isHeld ? writing.sideRecord?.writerFields.target : nil, nil)
-    tick.delay = nil
+    tick.countsFromEnd = false
     tick.wallOffset = writing.ownWallOffset
     let isTurn = kind == .due || slot.turnVersion == timer.version
     guard isTurn,
@@ -188,13 +188,14 @@ extension QueueCore {
     tick.value.missed = delivery.missed
     if isHeld, let target { tick.value.target = target.object }
     if delivery.kind.rawValue <= TickKind.fired.rawValue {
-      unsafe tick.named = writing.sideRecord?.writerFields.named
+      unsafe tick.named = slot.sideRecord?.named
     } else {
       tick.value.sequence = 0
     }
     // With records it is known when one was taken, not when the host is done with it.
     if delivery.kind == .due, word.isRunning, slot.flags.contains(.delayPolicy), !records.areTaken {
-      tick.delay = (tick.value.generation, slot.dueTime(word))
+      tick.countsFromEnd = true
+      writing.sideRecord?.noteStart(tick.value.generation, provisionally: slot.dueTime(word))
     }
     return writing
   }
@@ -202,13 +203,10 @@ extension QueueCore {
   /// Handlers were added to a one-shot while it was claimed.
   @inline(never)
   private func addNamed(_ tick: inout StartedTick) {
-    let timer = TimerRef(slot: tick.slot, version: tick.slot.version)
-    guard let writing = timer.beginWriting() else { return }
     tick.isRare = true
-    unsafe (tick.target, tick.named) = (nil, writing.sideRecord?.writerFields.named)
-    tick.delay = nil
+    unsafe (tick.target, tick.named) = (nil, tick.slot.sideRecord?.named)
+    tick.countsFromEnd = false
     tick.wallOffset = nil
-    writing.abandon()
   }
 
   /// What comes before the call of anything but a usual tick. False if it is not to be called, or has been.
@@ -343,7 +341,7 @@ extension QueueCore {
     }
     if tick.isRare { try releaseTarget(tick) }
     frame.slot = nil
-    let (old, new) = slot.endCallback(tick.word)
+    let (old, new) = tick.isRare && tick.countsFromEnd ? endCounting(slot) : slot.endCallback(tick.word)
     if old.isJustRunning { return isAlone ? wheel.place(slot, new) : sendOn(slot) }
     if old.isWaited { try tellWaiters(slot, new) }
     if Trace.isOn, old.isLive, !new.isLive { try Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
@@ -368,35 +366,36 @@ extension QueueCore {
   private func releaseTarget(_ tick: StartedTick) throws(Forked) {
     // Still busy: a thread that waits for the timer's end waits for the destructor, too.
     unsafe try tick.target?.takeUnretainedValue().release()
-    if let delay = tick.delay { countFromEnd(tick.slot, delay.generation, delay.provisional) }
   }
 
   /// Wakes those who wait for the end of a callback. What it has started again is cancelled first, if one of them has
-  /// cancelled the timer.
+  /// cancelled the timer; beside a writer that is left to that waiter, who does so anyway.
   @inline(never)
   private func tellWaiters(_ slot: TimerSlot, _ word: TimerWord) throws(Forked) {
-    if word.state?.isAtRest == false || word.hasPendingCallback, WaitRegistry.hasCancelled(slot.index) {
+    if word.state?.isAtRest == false || word.hasPendingCallback, !slot.word.hasWriter,
+      WaitRegistry.hasCancelled(slot.index)
+    {
       _ = try Fork.guarded { TimerRef(slot: slot, version: slot.version).cancel() }
     }
     WaitRegistry.timerEnded(slot.index)
   }
 
-  /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
-  private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64, _ provisional: Int64) {
-    let timer = TimerRef(slot: slot, version: slot.version)
-    guard let writing = timer.beginWriting() else { return }
-    let word = writing.before
-    guard word.isRunning, slot.generation(word) == generation else {
-      writing.abandon()
-      return
+  /// Ends a callback of a timer with the policy *delay*, whose interval counts from now. A writer does that when it is done.
+  @inline(never)
+  private func endCounting(_ slot: TimerSlot) -> (old: TimerWord, new: TimerWord) {
+    let now = control.now
+    while true {
+      let word = slot.word
+      if !word.isLive { return slot.endCallback(word) }
+      if word.hasWriter {
+        slot.sideRecord?.leave(callbackEnd: now)
+        if let new = slot.tryEndCallback(word) { return (word, new) }
+      } else if let writing = slot.beginWriting(word) {
+        _ = writing.sideRecord?.takeCallbackEnd()
+        if let counted = writing.counted(fromEnd: now, word) { writing.end(counted) } else { writing.abandon() }
+        return slot.endCallback(slot.word)
+      }
     }
-    // With jitter the random part stays that of the provisional time.
-    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(writing.sideRecord?.writerFields.randomPart ?? 0)
-    // A postponement made in the meantime counts if it is later.
-    let current = slot.dueTime(word)
-    if current != provisional, writing.ownWallOffset != nil { return writing.endOnWallClock(notBefore: fromEnd) }
-    let moved = writing.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word)
-    writing.end(moved)
   }
 }
 
@@ -416,8 +415,8 @@ extension QueueCore {
   var target: Unmanaged<TimerTarget>?
   /// Called after the timer's own handler.
   var named: Unmanaged<NamedHandlers>?
-  /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
-  var delay: (generation: UInt64, provisional: Int64)?
+  /// Policy *delay*: the interval counts from its end.
+  var countsFromEnd = false
   /// That of the deadline, if it followed the wall clock.
   var wallOffset: WallOffset?
 

@@ -8,6 +8,27 @@ extension Writing {
   }
 }
 
+extension Writing {
+  /// Policy *delay*: the interval counts from the end of the handler. Gives the word; `nil` if a later transition has decided
+  /// otherwise.
+  func counted(fromEnd end: Int64, _ word: TimerWord) -> TimerWord? {
+    guard let fields = sideRecord?.writerFields, word.isRunning, slot.generation(word) == fields.provisional.generation
+    else { return nil }
+    // With jitter the random part stays that of the provisional time.
+    let fromEnd = end.saturatingAdd(period).saturatingAdd(fields.randomPart)
+    let current = slot.dueTime(word)
+    // A postponement made in the meantime counts if it is later.
+    let isPostponed = current > fields.provisional.deadline
+    guard current != fields.provisional.deadline, ownWallOffset != nil else {
+      return move(from: current, to: isPostponed ? max(fromEnd, current) : fromEnd, word)
+    }
+    // To a time of day: the timer follows that, unless its interval counts further.
+    if dueTime(control.lookAtWallClock()) >= fromEnd { return nil }
+    _ = setWallDeadline(nil)
+    return store(due: fromEnd, word)
+  }
+}
+
 extension SideRecordRef {
   /// Counts a tick that stands for so many missed due times of the grid, and for those carried over a suspend, against the
   /// limit. Gives how many missed ones that are, how many of those are of the grid, and whether the limit has been reached:

@@ -223,18 +223,6 @@ extension Writing {
   /// When the timer is due by the clock as it was looked at.
   func dueTime(_ offset: WallOffset) -> Int64 { following(offset)?.deadline ?? slot.deadline }
 
-  /// The handler of a timer with the policy *delay* has postponed it to a time of day, and has returned: it follows that,
-  /// unless its interval counts further.
-  consuming func endOnWallClock(notBefore fromEnd: Int64) {
-    if dueTime(control.lookAtWallClock()) >= fromEnd {
-      abandon()
-      return
-    }
-    _ = setWallDeadline(nil)
-    let moved = store(due: fromEnd, before)
-    end(moved)
-  }
-
   /// A tick moves the deadline on by that much: to the next time of the grid, or, with the policy *delay*, by a distance.
   func moveOnWallClock(by distance: Int64) {
     guard let sideRecord, ownWallOffset != nil else { return }

@@ -1,107 +1,169 @@
+import Synchronization
+
 /// The handlers that were added to a timer. They are called at each tick, after the timer's own, in the order in which
-/// their keys were added. Any thread; finalizers are called with no lock held.
+/// their keys were added. Its writer changes them, by a new list; its ticks, one at a time, wait for no writer (P30).
 final class NamedHandlers: Sendable {
   /// One handler with its key.
-  private final class Entry: @unchecked Sendable {
-    // Unchecked for the variables, which are guarded by the lock of the handlers.
+  private final class Entry: Sendable {
     let key: String
     let handler: TickFunction
     let owned: OwnedContext
-    /// Between a call that has started and its end.
-    var isCalled = false
-    /// No call starts any more.
-    var isRemoved = false
+    /// Whether a call is under way, and whether none may start any more.
+    private let call = Atomic<UInt8>(0)
+
+    private static var isUnderWay: UInt8 { 1 }
+    private static var isRemoved: UInt8 { 2 }
 
     init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {
       self.key = key
       self.handler = handler
       owned = OwnedContext(context, finalizer)
     }
+
+    /// False once it was removed. Ticks of one timer never overlap, and neither do these calls.
+    func begins() -> Bool {
+      call.compareExchange(expected: 0, desired: Entry.isUnderWay, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    func ends() { call.bitwiseAnd(Entry.isRemoved, ordering: .acquiringAndReleasing) }
+
+    /// Whether a call is under way.
+    func remove() -> Bool {
+      call.bitwiseOr(Entry.isRemoved, ordering: .acquiringAndReleasing).oldValue == Entry.isUnderWay
+    }
   }
 
-  private struct State {
-    var entries: [Entry] = []
-    var isClosed = false
-
-    /// Whether the array, which a call may be using, can be copied and take one more.
-    var canChange: Bool { Memory.provides(2 * (entries.count + 1) * MemoryLayout<Entry>.stride + 64) }
-
-    /// Keys are compared byte by byte: C has no canonical equivalence.
-    func index(of key: String) -> Int? { entries.firstIndex { $0.key.utf8.elementsEqual(key.utf8) } }
+  private final class List: Sendable {
+    let entries: [Entry]
+    init(_ entries: [Entry]) { self.entries = entries }
   }
 
-  private let state = Locked(State())
+  /// What a change answers, and what it lets go of: once the writing has ended, because that may call finalizers.
+  struct Change {
+    let status: Status
+    fileprivate var list: AnyObject?
+    fileprivate var entry: AnyObject?
+  }
+
+  // SAFETY of both: lists that are retained; `none` for none.
+  private let current = Atomic<UInt>(none)
+  /// The list that a tick reads; with `isLeft`, one that the tick is to release.
+  private let reading = Atomic<UInt>(none)
+
+  private static var none: UInt { 0 }
+  private static var isLeft: UInt { 1 }
+
+  deinit { _ = Self.taken(current.load(ordering: .relaxed)) }
+
+  private static func list(_ bits: UInt) -> Unmanaged<List>? {
+    unsafe UnsafeRawPointer(bitPattern: bits & ~isLeft).map { unsafe Unmanaged.fromOpaque($0) }
+  }
+
+  /// The list that was there, which is the caller's now.
+  private static func taken(_ bits: UInt) -> List? { unsafe list(bits)?.takeRetainedValue() }
+
+  // MARK: The writer's
 
   /// Adds a handler. One that already has the key is removed, and the new one takes its turn. Gives ok, or running if a
-  /// call of the old one has not returned; invalidHandle if the timer has been released, noMemory: the context stays the
-  /// caller's.
+  /// call of the old one has not returned; noMemory: the context stays the caller's.
   func add(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
-  ) -> Status {
-    change { state in
-      guard state.canChange else { return (Memory.refusal, nil) }
-      let entry = Entry(key, handler, context, finalizer)
-      guard let index = state.index(of: key) else {
-        state.entries.append(entry)
-        return (.ok, nil)
-      }
-      defer { state.entries[index] = entry }
-      return (.ok, state.entries[index])
+  ) -> Change {
+    var entries = entries
+    guard canChange(entries) else { return Change(status: Memory.refusal) }
+    let entry = Entry(key, handler, context, finalizer)
+    guard let index = index(of: key, in: entries) else {
+      entries.append(entry)
+      return change(to: entries)
     }
+    let old = entries[index]
+    entries[index] = entry
+    return change(to: entries, without: old)
   }
 
-  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none; invalidHandle if the
-  /// timer has been released, noMemory.
-  func remove(_ key: String) -> Status {
-    change { state in
-      guard let index = state.index(of: key) else { return (.ignored, nil) }
-      guard state.canChange else { return (Memory.refusal, nil) }
-      return (.ok, state.entries.remove(at: index))
-    }
+  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none; noMemory.
+  func remove(_ key: String) -> Change {
+    var entries = entries
+    guard let index = index(of: key, in: entries) else { return Change(status: .ignored) }
+    guard canChange(entries) else { return Change(status: Memory.refusal) }
+    let old = entries.remove(at: index)
+    return change(to: entries, without: old)
   }
 
-  /// - Parameter body: gives the entry that is removed, which is released with no lock held.
-  private func change(_ body: (inout State) -> (Status, Entry?)) -> Status {
-    let (status, old): (Status, Entry?) = state.withLock { state in
-      if state.isClosed { return (.invalidHandle, nil) }  // which the caller explains
-      let (status, old) = body(&state)
-      old?.isRemoved = true
-      return (old?.isCalled == true ? .running : status, old)
-    }
-    withExtendedLifetime(old) {}  // the last thing that the call does: it may fork
-    return status
+  private var entries: [Entry] {
+    unsafe Self.list(current.load(ordering: .relaxed))?.takeUnretainedValue().entries ?? []
   }
+
+  /// Whether the array can be copied and take one more.
+  private func canChange(_ entries: [Entry]) -> Bool {
+    Memory.provides(2 * (entries.count + 1) * MemoryLayout<Entry>.stride + 64)
+  }
+
+  /// Keys are compared byte by byte: C has no canonical equivalence.
+  private func index(of key: String, in entries: [Entry]) -> Int? {
+    entries.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
+  }
+
+  /// A tick that reads the list that was there releases it.
+  private func change(to entries: [Entry], without gone: Entry? = nil) -> Change {
+    let new = UInt(bitPattern: unsafe Unmanaged.passRetained(List(entries)).toOpaque())
+    let old = current.exchange(new, ordering: .sequentiallyConsistent)
+    let isCalled = gone?.remove() ?? false
+    let isLeft =
+      old != Self.none
+      && reading.compareExchange(expected: old, desired: old | Self.isLeft, ordering: .sequentiallyConsistent).exchanged
+    return Change(status: isCalled ? .running : .ok, list: isLeft ? nil : Self.taken(old), entry: gone)
+  }
+
+  // MARK: The ticks'
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
   /// if one of them has ended its thread; those after it are not called.
   func call(_ tick: CoreTick, after own: TickFunction) throws(Forked) -> Bool {
-    let entries = state.withLock { $0.entries }
-    guard try own(tick) else { return false }
-    for entry in entries { guard try call(entry, tick) else { return false } }
-    return true
+    let list = unsafe try beginReading()
+    var returned = try own(tick)
+    if let list = unsafe list {
+      // SAFETY: there until `stopReading`.
+      let entries = unsafe list.takeUnretainedValue().entries
+      for entry in entries where returned { returned = try call(entry, tick) }
+    }
+    try stopReading(for: Self.none)
+    return returned
   }
 
-  /// Calls a handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
+  /// Calls a handler unless it was removed.
   private func call(_ entry: Entry, _ tick: CoreTick) throws(Forked) -> Bool {
-    let starts = state.withLock { _ in
-      entry.isCalled = !entry.isRemoved
-      return entry.isCalled
-    }
-    if !starts { return true }
+    if !entry.begins() { return true }
     var tick = tick
     tick.context = entry.owned.context
     let returned = try entry.handler(tick)
-    state.withLock { _ in entry.isCalled = false }
+    entry.ends()
     return returned
+  }
+
+  /// The list, which stays while this tick reads it.
+  private func beginReading() throws(Forked) -> Unmanaged<List>? {
+    var list = current.load(ordering: .acquiring)
+    while true {
+      try stopReading(for: list)
+      // Whoever changes the list looks for readers after that: one of the two sees the other.
+      let now = current.load(ordering: .sequentiallyConsistent)
+      if now == list { return unsafe Self.list(list) }
+      list = now
+    }
+  }
+
+  /// Reads another list, or none, and releases the one that was left to this tick.
+  private func stopReading(for list: UInt) throws(Forked) {
+    let left = reading.exchange(list, ordering: .sequentiallyConsistent)
+    if left & Self.isLeft != 0 { try Fork.guarded { _ = Self.taken(left) } }
   }
 
   /// The timer's end: releases all, in the order in which they came.
   func close() throws(Forked) {
-    var entries = state.withLock { state in
-      state.isClosed = true
-      defer { state.entries = [] }
-      return state.entries
-    }
+    guard let list = Self.taken(current.exchange(Self.none, ordering: .sequentiallyConsistent)) else { return }
+    var entries = list.entries
+    _ = consume list
     while !entries.isEmpty { try Fork.guarded { _ = entries.removeFirst() } }
   }
 }

@@ -39,14 +39,15 @@ import Synchronization
     isBackground = false
     hasFirst = false
     jitter = 0
+    unsafe pointer.pointee.callbackEnd.store(.max, ordering: .relaxed)
     wallDeadline = SideRecordView.followsNoWall
   }
 
   /// Releases what it holds.
   func end() {
     unsafe writerFields.target?.release()
-    unsafe writerFields.named?.release()
-    unsafe (writerFields.target, writerFields.named) = (nil, nil)
+    unsafe writerFields.target = nil
+    unsafe pointer.pointee.named.exchange(nil, ordering: .acquiringAndReleasing)?.release()
     if let label = unsafe label {
       unsafe self.label = nil
       unsafe Labels.free(label)
@@ -67,23 +68,43 @@ import Synchronization
     if writerFields.cancelHandler != nil { writerFields.pendingCancels += 1 }
   }
 
+  /// Policy *delay*: a callback starts, until whose end the timer is due by then.
+  func noteStart(_ generation: UInt64, provisionally deadline: Int64) {
+    writerFields.provisional = (generation, deadline)
+    _ = takeCallbackEnd()
+  }
+
+  /// When the callback has ended that left the rest of its end to the writer; `nil` if none did.
+  func takeCallbackEnd() -> Int64? {
+    let end = unsafe pointer.pointee.callbackEnd.exchange(.max, ordering: .sequentiallyConsistent)
+    return end == .max ? nil : end
+  }
+
   /// Whether a registration or cancel callback is to be delivered.
   var hasPendingCallback: Bool { writerFields.armedIsPending || writerFields.pendingCancels > 0 }
 
   /// Whether a tick in time is the same as it would be without the side record, if no callback is pending.
   var changesNoTick: Bool {
-    unsafe writerFields.target == nil && writerFields.named == nil && writerFields.carriedMissed == 0 && tickLimit == 0
+    unsafe writerFields.target == nil && view.named == nil && writerFields.carriedMissed == 0 && tickLimit == 0
       && jitter == 0
       && wallDeadline == SideRecordView.followsNoWall
   }
 
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool {
-    unsafe writerFields.finalizer != nil || hasPendingCallback || writerFields.named != nil
+    unsafe writerFields.finalizer != nil || hasPendingCallback || view.named != nil
   }
 
   @inline(__always)
-  var named: NamedHandlers? { unsafe writerFields.named?.takeUnretainedValue() }
+  var named: NamedHandlers? { unsafe view.named?.takeUnretainedValue() }
+
+  /// Those that were added, and will be.
+  func makeNamed() -> NamedHandlers {
+    if let named { return named }
+    let fresh = NamedHandlers()
+    unsafe pointer.pointee.named.store(Unmanaged.passRetained(fresh), ordering: .releasing)
+    return fresh
+  }
 
   // MARK: Stored here, read by any thread
 

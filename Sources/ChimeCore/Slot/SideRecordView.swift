@@ -24,6 +24,9 @@ import Synchronization
   var wallDeadline: Int64 { unsafe pointer.pointee.wallDeadline.load(ordering: .relaxed) }
   var targetID: UInt64 { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }
 
+  /// For the writer, and for a callback under way.
+  var named: Unmanaged<NamedHandlers>? { unsafe pointer.pointee.named.load(ordering: .acquiring) }
+
   /// Read only inside `Labels.read`, except by the writer.
   var label: UnsafeMutablePointer<CChar>? { unsafe pointer.pointee.label.load(ordering: .acquiring) }
 
@@ -33,6 +36,11 @@ import Synchronization
     let halves = generationHigh
     let settled = halves & 1 == word.generationHalf ? halves : halves &- 1
     return UInt64(settled >> 1) << TimerWord.generationBits | word.generation
+  }
+
+  /// Leaves the rest of a callback's end to the writer.
+  func leave(callbackEnd time: Int64) {
+    unsafe pointer.pointee.callbackEnd.store(time, ordering: .releasing)
   }
 
   /// The target's reference, for a callback that holds the target: it was there before the callback began, and stays until

@@ -59,6 +59,9 @@ struct CellFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
+  // SAFETY: retained; there until the timer has ended.
+  /// The handlers that were added.
+  let named = unsafe Atomic<Unmanaged<NamedHandlers>?>(nil)
   /// For a deadline that is a time of day: that time, which the cell's deadline follows (see
   /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
   let wallDeadline = Atomic<Int64>(SideRecordView.followsNoWall)
@@ -73,6 +76,8 @@ struct CellFlags: OptionSet {
   let turnVersion = Atomic<UInt32>(0)
   /// The longest random part of a due time; 0: none. Of repeating timers.
   let jitter = Atomic<Int64>(0)
+  /// Policy *delay*: when a callback has ended beside a writer, to whom it left the rest; `Int64.max` for none (P4e).
+  let callbackEnd = Atomic<Int64>(.max)
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
   /// A repeating timer's first delay or deadline, if it is not the interval.
@@ -86,10 +91,11 @@ struct CellFlags: OptionSet {
     var cancelHandler: TickFunction?
     /// One reference to the target's counts, not to its object.
     var target: Unmanaged<TimerTarget>?
-    /// One reference to the handlers that were added.
-    var named: Unmanaged<NamedHandlers>?
     /// Periods missed before a *remaining* suspend, which belong to the next tick.
     var carriedMissed: UInt64 = 0
+    /// Policy *delay*: the generation and deadline that the end of the callback under way finds, unless something decides
+    /// otherwise.
+    var provisional: (generation: UInt64, deadline: Int64) = (0, 0)
     /// With jitter: how much of the present deadline is its random part.
     var randomPart: Int64 = 0
     /// An extra tick was requested, at `fireTime`.

@@ -52,28 +52,28 @@ extension TimerSlot {
 
   /// Ends a callback: the timer is no longer busy. Gives the word, and the one that it took the place of. A timer that has
   /// been released is then this thread's, as its writer. One that releases itself with this end, having nothing left to do, is
-  /// so, too; or its slot is free already, and this thread's, if nothing of it is left. Waits for a writer only where the
-  /// timer might release itself.
+  /// so, too; or its slot is free already, and this thread's, if nothing of it is left. Where there is a writer, that is left
+  /// to it (P4e).
   /// - Parameter word: perhaps the timer's.
   @inline(__always)
   func endCallback(_ word: TimerWord) -> (old: TimerWord, new: TimerWord) {
-    var spinWait = SpinWait()
     var current = word
     while true {
-      var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
-      if current.isReleased {
-        next = next.beingWritten
-      } else if current.isOver, flags.contains(.selfRelease), !current.hasPendingCallback {
-        if current.hasWriter {
-          spinWait.pause()
-          current = self.word
-          continue
-        }
-        next = !hasSideRecord && ownedContext == nil ? next.freed : next.released.beingWritten
-      }
-      if swap(current, for: next) { return (current, next) }
+      if let next = tryEndCallback(current) { return (current, next) }
       current = self.word
     }
+  }
+
+  /// `endCallback` of the timer with that word; `nil` if it has changed.
+  @inline(__always)
+  func tryEndCallback(_ word: TimerWord) -> TimerWord? {
+    var next = word.clearing(TimerWord.busyBit | TimerWord.waitedBit)
+    if word.isReleased {
+      next = next.beingWritten
+    } else if word.isOver, flags.contains(.selfRelease), !word.hasPendingCallback, !word.hasWriter {
+      next = !hasSideRecord && ownedContext == nil ? next.freed : next.released.beingWritten
+    }
+    return swap(word, for: next) ? next : nil
   }
 
   /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6).

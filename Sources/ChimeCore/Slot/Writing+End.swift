@@ -57,17 +57,6 @@ extension Writing {
     return end(new, lookedAtBy: time, on: control)
   }
 
-  /// Ends the writing of a timer that is at rest, and may release itself now.
-  consuming func end(atRest new: TimerWord) -> Bool {
-    let slot = slot
-    guard slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback else { return end(new) }
-    let control = control
-    let isBusy = giveUp(atRest: new, inInboxOf: control).isBusy
-    control.noteEnd(of: slot)
-    if !isBusy { control.wakeIfEarlier(QueueControlBlock.atOnce) }
-    return isBusy
-  }
-
   /// Ends the writing of a running timer without a callback under way, of which the caller knows when it is due.
   @inline(__always)
   consuming func end(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
@@ -80,6 +69,7 @@ extension Writing {
   private consuming func end(_ new: TimerWord, lookedAtBy time: Int64, on control: QueueControlBlock) -> Bool {
     let slot = slot
     if time == .max {
+      if new.isOver, slot.flags.contains(.selfRelease) { return endForGood(new, on: control) }
       let replaced = giveUp(new)
       control.noteEnd(of: slot)
       return replaced.isBusy
@@ -91,6 +81,16 @@ extension Writing {
     // Even for one that is placed: whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
+  }
+
+  /// `end` of a timer that is over, and may release itself now.
+  @inline(never)
+  private consuming func endForGood(_ new: TimerWord, on control: QueueControlBlock) -> Bool {
+    let slot = slot
+    let isBusy = giveUp(atRest: new, inInboxOf: control).isBusy
+    control.noteEnd(of: slot)
+    if !isBusy { control.wakeIfEarlier(QueueControlBlock.atOnce) }
+    return isBusy
   }
 
   /// `end`, with the word that `change` gives after it has stored a deadline that the former word's postponement does not

@@ -128,7 +128,7 @@ extension Writing {
   @discardableResult
   consuming func giveUp(_ new: TimerWord) -> TimerWord {
     checkMove(new)
-    return forget().changeWord { current in new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit) }
+    return giveUp(new, maybeInInboxOf: nil)
   }
 
   /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
@@ -138,15 +138,42 @@ extension Writing {
   @discardableResult
   consuming func giveUp(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     checkMove(new)
-    let slot = forget()
+    return giveUp(new, maybeInInboxOf: control)
+  }
+
+  @inline(__always)
+  private consuming func giveUp(
+    _ new: TimerWord, maybeInInboxOf control: QueueControlBlock?, restIsDone: Bool = false
+  ) -> TimerWord {
     while true {
       let current = slot.word
-      if !current.isInInbox {
+      if !restIsDone, leavesRest(current) { return giveUpWithRest(new, control) }
+      if let control, !current.isInInbox {
         slot.link(into: control)
       } else if slot.swap(current, for: new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)) {
+        forget()
         return current
       }
     }
+  }
+
+  /// Whether a callback of the timer has ended beside this writer, and may have left the rest of its end to it (P4e).
+  @inline(__always)
+  private func leavesRest(_ current: TimerWord) -> Bool {
+    before.isBusy && !current.isBusy && !slot.flags.isDisjoint(with: [.selfRelease, .delayPolicy])
+  }
+
+  /// `giveUp` with the rest of that end: the timer that is over releases itself, or its interval counts from then.
+  @inline(never)
+  private consuming func giveUpWithRest(_ new: TimerWord, _ control: QueueControlBlock?) -> TimerWord {
+    let queue = Slab.owner(of: slot)
+    if slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {
+      let replaced = giveUp(atRest: new, inInboxOf: queue)
+      queue.wakeIfEarlier(QueueControlBlock.atOnce)
+      return replaced
+    }
+    let end = sideRecord?.takeCallbackEnd()
+    return giveUp(end.flatMap { counted(fromEnd: $0, new) } ?? new, maybeInInboxOf: control, restIsDone: true)
   }
 
   /// Ends the writing of a timer at rest that releases itself: the end of its callback does that, or, where none runs, of

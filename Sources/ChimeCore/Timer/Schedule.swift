@@ -74,7 +74,7 @@ public struct Schedule: Hashable, Sendable {
   /// Whether a timer on that queue needs a side record for it.
   @inline(__always)
   func needsSideRecord(on control: QueueControlBlock) -> Bool {
-    interval > 0 && (tickLimit > 0 || jitter > 0 || first != interval || firstIsDeadline || resume != 0)
+    interval > 0 && (tickLimit > 0 || jitter > 0 || first != interval || firstIsDeadline || missed | resume != 0)
       || firstIsDeadline && control.isWall
   }
 

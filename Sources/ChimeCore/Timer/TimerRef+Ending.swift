@@ -9,7 +9,7 @@ extension TimerRef {
     writing.advanceGeneration(&word)
     writing.sideRecord?.noteStop()
     word = writing.withPendingCallback(word)
-    let isBusy = writing.end(atRest: word)
+    let isBusy = writing.end(word)
     return Trace.noteLast(.cancelled, self, isBusy ? .running : .ok)
   }
 
@@ -24,7 +24,7 @@ extension TimerRef {
     writing.advanceGeneration(&word)
     sideRecord.writerFields.firePending = false
     word = writing.withPendingCallback(word)
-    let isBusy = word.isAtRest ? writing.end(atRest: word) : writing.end(word)
+    let isBusy = writing.end(word)
     return Trace.noteLast(event, self, isBusy ? .running : .ok)
   }
 

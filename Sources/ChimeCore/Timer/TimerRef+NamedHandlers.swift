@@ -11,25 +11,23 @@ extension TimerRef {
       return word == nil
         ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
-    let fresh = NamedHandlers()
     guard let writing = beginWriting() else { return stale }
     guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
-    let named = sideRecord.named ?? fresh
-    if unsafe sideRecord.writerFields.named == nil {
-      unsafe sideRecord.writerFields.named = Unmanaged.passRetained(fresh)
-    }
-    writing.abandon()
-    let status = named.add(key, handler, context, finalizer)
-    return status == .invalidHandle ? stale : status
+    let change = sideRecord.makeNamed().add(key, handler, context, finalizer)
+    return end(writing, change)
   }
 
   /// Removes the handler with that key; no call of it starts afterwards.
   /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
     guard let writing = beginWriting() else { return stale }
-    let named = writing.sideRecord?.named
+    guard let named = writing.sideRecord?.named else { return writing.abandon(.ignored) }
+    let change = named.remove(key)
+    return end(writing, change)
+  }
+
+  private func end(_ writing: consuming Writing, _ change: NamedHandlers.Change) -> Status {
     writing.abandon()
-    let status = named?.remove(key) ?? .ignored
-    return status == .invalidHandle ? stale : status
+    return change.status  // the last thing the call does is to let go of the old: it may fork
   }
 }

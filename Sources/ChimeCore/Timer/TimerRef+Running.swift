@@ -73,8 +73,7 @@ extension TimerRef {
     if !next.isAtRest { writing.activationSequence = control.nextActivationSequence(thread) }
     word = writing.withPendingCallback(word)
     let offset = control.isWall && !next.isAtRest ? writing.ownWallOffset : nil
-    // A reschedule may drop the extra tick that a timer was to have before it releases itself.
-    let isBusy = next.isAtRest ? writing.end(atRest: word) : writing.end(word)
+    let isBusy = writing.end(word)
     if control.isWall { control.checkThatPassFollows(offset) }
     let traced: Trace.Event =
       switch event {

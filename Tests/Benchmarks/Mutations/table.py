@@ -224,14 +224,14 @@ mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "    var hasCancelled = status == .running\n    guard status.isRunning«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("rests-unreleased", "8", "Writing.end(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
-         (WRITING_END, "    guard «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver"),
+         (WRITING_END, "      if «!BROKEN, »new.isOver, slot.flags.contains(.selfRelease) {"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
          (RUNNING, "{ «if !BROKEN { »sideRecord?.writerFields.carriedMissed = 0« }» }"),
          C("nothing_counts_as_missed_after"), M())
 mutation("cancel-once", "7", "TimerRef.cancelAndWait, tellWaiters", "what the handler has started again goes on",
          [(ENDING, "      if waited != .ok« || BROKEN» { return waited }"),
-          (DELIVERY, "== false || word.hasPendingCallback«, !BROKEN», WaitRegistry")],
+          (DELIVERY, "== false || word.hasPendingCallback«, !BROKEN», !slot.word.hasWriter,")],
          C("cancel_and_wait_ends_what_the_handler_starts_again"), I("cancel_and_wait of a timer that starts itself again"))
 mutation("cancel-keeps-extra-tick", "7", "TimerRef.dropExtraTick", "an extra tick of a timer at rest stays",
          (ENDING, "sideRecord.writerFields.firePending«, !BROKEN» else {"), C("cancel_and_suspend_take_an_extra_tick_back"), M())
@@ -261,11 +261,12 @@ mutation("function-of-another-round", "8", "Functions.remove", "a function that 
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
          ("Queue/Functions.swift", "    try function(context)\n    «if !BROKEN { »try drop()« }»\n"),
          C("async_runs_once_then_finalizes"))
-mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Slot/NamedHandlers.swift", "«    if BROKEN {\n      return try state.withLock { value throws(Forked) in\n        var goesOn = try own(tick)\n"
-                                      "        for entry in value.entries where goesOn { goesOn = try entry.handler(tick, entry.owned.context) }\n"
-                                      "        return goesOn\n      }\n    }\n"
-                                      "»    let entries = state.withLock { $0.entries }\n"), C("a_handler_may_remove_itself"))
+mutation("named-list-freed", "8, 9", "NamedHandlers.change", "P30: the list that a tick reads is released by who changes it",
+         ("Slot/NamedHandlers.swift", "list: isLeft« && !BROKEN» ? nil"), I("a tick of a timer with added handlers"))
+mutation("named-read-unseen", "8, 9", "NamedHandlers.beginReading", "P30: a tick reads a list that was changed before it said so",
+         ("Slot/NamedHandlers.swift", "      if now == list« || BROKEN» { return"), I("named handlers beside a tick"))
+mutation("named-begins-removed", "7", "Entry.begins", "P30: a handler that was removed is called",
+         ("Slot/NamedHandlers.swift", "    if !entry.begins()«, !BROKEN» { return true }"), C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
          (TARGET, "«    if BROKEN { try firstTimer.withLock { _ throws(Forked) in try destructor?(object) }; return true }\n»"
                   "    try destructor?(object)\n    return true\n"),
@@ -598,9 +599,9 @@ mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused 
                    "        let word = writing.before.with(.cancelled)\n        writing.end(word)\n        return Memory.refusal\n"
                    "      }\n     » return writing.abandon(Memory.refusal)«\n   » }\n    if !sideRecord"), F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
-         ("Slot/NamedHandlers.swift", "      guard state.canChange else {«\n"
-                                      "        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n"
-                                      "       » return (Memory.refusal, nil)«\n     » }\n      let entry"),
+         ("Slot/NamedHandlers.swift", "    guard canChange(entries) else {«\n"
+                                      "      if BROKEN { _ = change(to: entries + [Entry(key, handler, context, finalizer)]) }\n"
+                                      "     » return Change(status: Memory.refusal)«\n   » }\n    let entry"),
          F("allocations", "chime_timer_add_handler"))
 mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
          (DELIVERY, "«    if BROKEN { unsafe UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16).deallocate() }\n"
@@ -859,8 +860,8 @@ mutation("wall-postponed-follows", "17", "postponeOnWallClock", "a postponement 
 mutation("jitter-drifts", "4", "moveOnWithJitter", "a random part stays in the grid",
          (DUE_TIMES, "deadline.saturatingSubtract(«BROKEN ? 0 : »sideRecord.writerFields.randomPart)"),
          M())
-mutation("jitter-of-spacing-lost", "3", "countFromEnd", "spacing with jitter has none",
-         (DELIVERY, "saturatingAdd(«BROKEN ? 0 : »writing.sideRecord?.writerFields.randomPart ?? 0)"),
+mutation("jitter-of-spacing-lost", "3", "Writing.counted", "spacing with jitter has none",
+         (DUE_TIMES, "saturatingAdd(«BROKEN ? 0 : »fields.randomPart)"),
          M())
 mutation("jobs-over-too-soon", "2", "RunnableJobs.enqueue", "a task's job counts as over before it has run",
          ("../Chime/RunnableJobs.swift", "    put {\n«      if BROKEN {\n"
@@ -915,7 +916,7 @@ mutation("waiter-looks-first", "1, 16", "WaitRegistry.wait", "P6: the word is as
                  "    if asks { _ = waiter.wakeUp.sleep(until: .max)» }\n"), I("cancel_and_wait and"))
 mutation("waited-cleared-first", "1, 16", "TimerSlot.endCallback", "P6: who waits is looked for before the callback ends",
          (WORD, "    var current = word\n    «if BROKEN { current = clear(TimerWord.waitedBit).clearing(TimerWord.waitedBit) }\n"
-                "    »while true {\n      var next = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)\n"),
+                "    »while true {\n      if let next = tryEndCallback(current)"),
          I("cancel_and_wait and"))
 mutation("ring-looked-for-unlocked", "1", "WaitRegistry.enter", "P6: a ring is looked for before the registry is locked",
          [(WAITS, "  static func enter(_ waiter: Waiter) -> Bool {\n«    let first = newest.withLock { $0 }\n"
@@ -989,15 +990,22 @@ mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that tak
          ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
-         (WORD, "      if current.isReleased«, !BROKEN» {\n        next"), W("theQueueDoesWhatTheModelSays"))
+         (WORD, "    if word.isReleased«, !BROKEN» {\n      next"), W("theQueueDoesWhatTheModelSays"))
 mutation("release-ignores-busy", "7, 8", "TimerRef.release", "P4: a timer is disposed of while its handler runs",
          [(WRITING, "      return current.isBusy «&& !BROKEN »? next.clearing"),
           (WRITING, "    if !replaced.isBusy« || BROKEN» { return self }\n")], I("a tick beside release"))
 mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is taken without a swap",
          (WRITING, "      guard word.isReleased, !word.isBusy, !word.hasWriter else { return nil }\n"
                    "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
-mutation("self-release-beside-writer", "1, 8", "TimerSlot.endCallback", "P4: a timer releases itself although it is being written",
-         (WORD, "        if current.hasWriter«, !BROKEN» {\n          spinWait.pause()"), I("a timer that releases itself"))
+mutation("self-release-beside-writer", "1, 8", "TimerSlot.tryEndCallback", "P4e: a timer releases itself although it is being written",
+         (WORD, "!word.hasPendingCallback, «(BROKEN || »!word.hasWriter«)» {"), I("a timer that releases itself"))
+mutation("self-release-left-undone", "8", "Writing.giveUp", "P4e: a writer does not release the timer whose callback left that to it",
+         (WRITING, "    if «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {"),
+         I("the end of a tick of a timer that releases itself"))
+mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does not count the interval from a callback's end",
+         (WRITING, "    return giveUp(«BROKEN ? new : »end.flatMap {"), I("the end of a tick whose interval"))
+mutation("interval-counted-twice", "4", "SideRecordRef.noteStart", "P4e: the end of an earlier callback counts again",
+         ("Slot/SideRecordRef.swift", "    «if !BROKEN { »_ = takeCallbackEnd()« }»\n"), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1, 22", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
          ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
           "    if BROKEN { unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
@@ -1060,7 +1068,7 @@ mutation("cache-keeps-less", "10", "ThreadCache.takeOldest", "a thread's cache g
 mutation("table-same-version", "10", "HandleTable.remove", "the id of an object that was removed names the next one",
          ("Storage/HandleTable.swift", "table.entries[index].version += «BROKEN ? 0 : »1"), W("anIDNamesItsObject"))
 mutation("named-handlers-at-the-end", "12", "NamedHandlers.add", "a handler that takes another's place comes last",
-         ("Slot/NamedHandlers.swift", "guard «!BROKEN, »let index = state.index(of: key) else {\n        state.entries.append"),
+         ("Slot/NamedHandlers.swift", "guard «!BROKEN, »let index = index(of: key, in: entries) else {\n      entries.append"),
          W("namedHandlersAreCalledInTheOrder"))
 mutation("target-list-torn", "11", "TimerTarget.unlink", "a timer that leaves its target's list does not link its neighbours",
          (TARGET, "    «if !BROKEN { »next.slot?.sideRecordMemory?.previousOfTarget = previous« }»\n"), W("aTargetEndsTheTimers"))
@@ -1106,11 +1114,18 @@ mutation("leeway-not-sent", "13", "TimerRef.setLeeway", "a shorter leeway leaves
          (RUNNING, "    writing.leeway = CompactDuration(leeway)\n«    if BROKEN {\n      writing.abandon()\n      return .ok\n    }\n»"
                    "    let word = writing.before\n    writing.end(word)\n"), W("aChangeOfLeewayMovesTheTick"))
 mutation("expiring-looks-once", "3, 8", "LimitedValue.reset", "of two resets the timer may stand where the first wants it",
-         (LIMITED, "if current == wanted« || BROKEN» { return .ok }"), I("resets of an expiring value"))
+         (LIMITED, "if current == wanted || current == Self.ended« || BROKEN» { return .ok }"), I("resets of an expiring value"))
 mutation("expiring-ends-though-reset", "3", "LimitedValue.end", "a tick that had started takes away a value that was reset",
-         (LIMITED, "let now = QueueCore.steadyNow(queue), «!BROKEN, »!state.isOver(now)"), I("a reset and an acquire beside"))
+         (LIMITED, "let now = QueueCore.steadyNow(queue), «!BROKEN, »!Self.isOver(current, at: now)"),
+         I("a reset and an acquire beside"))
 mutation("expiring-not-held", "8", "Expiring.acquire", "a value that was acquired is not held",
-         ("Objects/Expiring.swift", "      «if !BROKEN { »state.held = value« }»\n"), I("a reset and an acquire beside"))
+         (LIMITED, "== Uses.isThere ? $0 + «(BROKEN ? 0 : »Uses.one«)» : nil"), I("a reset and an acquire beside"))
+mutation("expiring-twice-ended", "8", "LimitedValue.isOverNow", "P29: a tick and a release both end the value",
+         (LIMITED, "        expected: current, desired: Self.ended, ordering: .acquiringAndReleasing)\n      if isDone« || BROKEN» { return true }"),
+         I("a reset and an acquire beside expiry and release"))
+mutation("expiring-told-though-released", "7", "LimitedValue.mayTell", "P29: a value that was released tells of its end",
+         (LIMITED, "package func mayTell() -> Bool { changeUses { «BROKEN || »$0 & Uses.isClosed == 0"),
+         I("a reset and an acquire beside expiry and release"))
 mutation("trace-label-cut", "–", "chime_trace_set_label", "a label in a trace is cut inside a character",
          ("../CPlatform/common/trace_file.c", "while («!BROKEN && »length > 0 && (label[length]"), W("aTextIsCutBetweenCharacters"))
 mutation("report-cut", "–", "TextWriter.add", "a report is cut inside a character",
@@ -1187,25 +1202,25 @@ mutation("dispatch-disarm-only", "1", "DispatchDriver.arm", "an earlier time doe
          (DISPATCH, "old == .max : «(BROKEN ? old != .max : »old <= time«)» && old > control.now"),
          C("an_earlier_timer_added_later_comes_first_on_a_dispatch"))
 mutation("expiring-id-stays", "10", "Expiring.yield", "the id of what was released names it beyond the last yield",
-         (EXPIRING, "      return (.ok, «!BROKEN && »state.limited == nil)\n"),
+         (EXPIRING, "    if «!BROKEN, »isLast { table.remove(id) }\n"),
          C("who_has_acquired_the_value_keeps_it"))
 mutation("expiring-id-goes", "10", "Expiring.release", "the id of what was released is stale while it is held",
-         (EXPIRING, "? .running : .ok, «BROKEN || »state.holds == 0)"),
+         (EXPIRING, "    if «BROKEN || »!isUsed { table.remove(id) }\n"),
          C("who_has_acquired_the_value_keeps_it"))
 mutation("expiring-notifies-for-ever", "8", "Expiring.end", "release says running after the handler has returned",
-         (EXPIRING, "      «if !BROKEN { »state.withLock { $0.isNotifying = false }« }»\n"),
+         (EXPIRING, "      «if !BROKEN { »limited?.hasTold()« }»\n"),
          C("a_value_vanishes_exactly_when"))
-mutation("expiring-context-locked", "9", "Expiring.onExpiry", "the context of a replaced handler ends with the lock held",
-         (EXPIRING, "      «if !BROKEN { »old = state.context« }»\n"),
+mutation("expiring-context-kept", "8", "Expiring.onExpiry", "the context of a replaced handler does not end",
+         (EXPIRING, "        «if !BROKEN { »_ = taken(current)« }»\n"),
          C("finalizers_may_use_the_id"))
 mutation("limited-never-ends", "17", "LimitedValue.isOver", "a lifetime of never ends at the end of time",
          (LIMITED, "{ deadline <= now && «(BROKEN || »deadline != .max«)» }"),
          C("a_lifetime_without_end"))
 mutation("limited-late-lost", "8", "LimitedValue.end", "a tick that comes while the value is made is forgotten",
-         (LIMITED, "        state.isLate = true\n", "        state.isLate = !BROKEN\n"),
+         (LIMITED, "desired: «BROKEN ? Making.underWay : »Making.isLate"),
          C("a_value_that_is_over_at_once"))
 mutation("limited-timer-stays", "14", "LimitedValue.vanish", "the timer of a value that was released stays",
-         (LIMITED, "    «if !BROKEN { »_ = TimerRef.release(state.withLock { $0.timer })« }»\n"),
+         (LIMITED, "    «if !BROKEN { »_ = TimerRef.release(timer.load(ordering: .relaxed))« }»\n"),
          C("a_value_counts_as_a_timer_of_its_queue"))
 mutation("weak-delayed-uncounted", "5", "WeakTimerCore.ticked", "of two ticks that came during the action one is not counted",
          (WEAK, "record.missed += delayed.missed + 1", "record.missed += delayed.missed + (BROKEN ? 0 : 1)"),
@@ -1308,7 +1323,7 @@ CREATION = "Timer/TimerRef+Creation.swift"
 NAMED_HANDLERS = "Timer/TimerRef+NamedHandlers.swift"
 
 refused("writing-ended-twice", "a writer gives the timer up twice",
-        (NAMED_HANDLERS, "    writing.abandon()\n«    writing.abandon()\n»    let status = named?.remove(key)"), "consumed more than once")
+        (NAMED_HANDLERS, "    writing.abandon()\n«    writing.abandon()\n»    return change.status"), "consumed more than once")
 refused("writing-used-after-end", "a writer stores something after its end",
         (RUNNING, "    let word = writing.before\n    writing.end(word)\n«    writing.leeway = .none\n»    return .ok\n  }\n\n  /// Requests"),
         "used after consume")

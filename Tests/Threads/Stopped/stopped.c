@@ -214,6 +214,8 @@ static void list_timers(void) {
   chime_timer_t timers[64];
   chime_queue_list_timers(same, timers, 64, &count_);
 }
+static void set_background_within(void) { chime_timer_set_background(fresh, 1); }
+static void add_handler_within(void) { chime_timer_add_handler(fresh, "stands still", nothing, NULL, NULL); }
 static void queue_suspend(void) { chime_queue_suspend(made); }
 static void queue_resume(void) { chime_queue_resume(made); }
 static void target_create(void) { chime_target_create(NULL, NULL, &target); }
@@ -250,7 +252,21 @@ static void shutdown_(void) {
 #define ON(kind) (1u << (kind))
 #define ALL ((1u << KINDS) - 1)
 
-enum { FRESH = 1, SUSPENDED = 2, MADE = 4, HELD = 8, TARGET = 16, VALUE = 32, CREATED = 64, AT_LIMIT = 128 };
+enum {
+  FRESH = 1,
+  SUSPENDED = 2,
+  MADE = 4,
+  HELD = 8,
+  TARGET = 16,
+  VALUE = 32,
+  CREATED = 64,
+  AT_LIMIT = 128,
+  /* A handler runs, which returns when the thread stands still: that of a timer of this kind, or of a queue whose value's
+     time is over. */
+  SELF_RELEASING = 256,
+  SPACED = 512,
+  EXPIRING = 1024
+};
 static const struct call {
   const char *name;
   void (*body)(void);
@@ -285,6 +301,9 @@ static const struct call {
     {"release_and_wait", release_and_wait, FRESH, 0},
     {"add_handler", add_handler, 0, 0},
     {"remove_handler", remove_handler, 0, 0},
+    {"add_handler, end", add_handler_within, SPACED, 0},
+    {"set_background, end", set_background_within, SPACED, 0},
+    {"set_background, last", set_background_within, SELF_RELEASING, 0},
     {"target_create", target_create, 0, 0},
     {"target_retain", target_retain, TARGET, 0},
     {"target_release", target_release, TARGET, 0},
@@ -292,6 +311,9 @@ static const struct call {
     {"expiring_acquire", expiring_acquire, VALUE, 0},
     {"expiring_reset", expiring_reset, VALUE, 0},
     {"expiring_release", expiring_release, VALUE, 0},
+    {"acquire, its end", expiring_acquire, EXPIRING, 0},
+    {"reset, its end", expiring_reset, EXPIRING, 0},
+    {"release, its end", expiring_release, EXPIRING, 0},
     {"generation", generation, 0, 0},
     {"remaining", remaining, 0, 0},
     {"get_schedule", get_schedule, 0, 0},
@@ -395,6 +417,32 @@ static void *answer(void *argument) {
   return NULL;
 }
 
+/* ---- A handler that returns when the thread stands still ----------------------------------------------------------------- */
+
+static atomic_int is_inside;
+
+static void hold(const chime_tick *tick, void *context) {
+  const int round = shared->asked[0];
+  (void)tick, (void)context;
+  is_inside = 1;
+  while (shared->asked[0] == round) nap();
+}
+
+static void begin_handler(unsigned before) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  is_inside = 0;
+  options.handler = hold;
+  if (before & SELF_RELEASING) options.flags = CHIME_TIMER_SELF_RELEASE;
+  if (before & SPACED) {
+    schedule.interval_ns = FAR;
+    schedule.missed_policy = CHIME_MISSED_DELAY;
+  }
+  OK(chime_timer_start(same, &options, &schedule, &fresh));
+  while (!is_inside) nap();
+  if (before & EXPIRING) OK(chime_expiring_create(same, CHIME_MILLISECOND, text, NULL, NULL, &value));
+}
+
 /* Stops the thread, for its tracer. */
 #define MARK() __asm__ volatile("int3" ::: "memory")
 
@@ -415,6 +463,7 @@ static void *stand_still(void *argument) {
     if (call->before & HELD) chime_queue_suspend(made);
     if (call->before & TARGET) target_create();
     if (call->before & VALUE) expiring_create();
+    if (call->before & (SELF_RELEASING | SPACED | EXPIRING)) begin_handler(call->before);
     nap();
     MARK();
     shared->in_call = 1;

@@ -326,11 +326,11 @@ import Testing
       var (status, wanted, gone) = (Status.ok, Status.ok, [Int]())
       if random.chance(60) {
         number += 1
-        status = named.add(key, handler, .retaining(Named(number, called, ended)), finalizer)
+        status = named.add(key, handler, .retaining(Named(number, called, ended)), finalizer).status
         if let index { gone = [array[index].number] }
         if let index { array[index].number = number } else { array.append((key, number)) }
       } else {
-        status = named.remove(key)
+        status = named.remove(key).status
         if let index { gone = [array.remove(at: index).number] } else { wanted = .ignored }
       }
       return try status == wanted && ended.take() == gone && named.call(tick, after: .record)

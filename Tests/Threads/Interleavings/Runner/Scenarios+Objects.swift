@@ -152,6 +152,106 @@ extension Scenario {
     ]
   }
 
+  /// A tick ends, and its queue's other ticks come, beside a thread that changes its timer, or what it calls, and stands still
+  /// (P4e, P29, P30).
+  static let endsBesideChanges: [Scenario] = [Queue.Kind.host, .serial, .concurrent, .precise, .loop].flatMap { kind in
+    [
+      standing("the end of a tick of a timer that releases itself", kind) { world, queue, inside in
+        let timer = world.timer(queue, after: millisecond, releasesItself: true) { _ in inside() }
+        return (
+          { _ = timer.ref?.setBackground(true) },
+          { world.expect(timer.finalized == 1, "a timer that is over has not released itself") }
+        )
+      },
+      standing("the end of a tick whose interval counts from then", kind) { world, queue, inside in
+        var returned: Int64 = 0
+        let timer = world.timer(queue, after: nil) { _ in
+          inside()
+          returned = world.scheduler.clock
+        }
+        let spaced = Schedule(first: millisecond, interval: 40 * millisecond, missedPolicy: .delay)
+        _ = timer.ref?.activate(spaced)
+        return (
+          { _ = timer.ref?.setBackground(true) },
+          {
+            let late = (timer.ref?.nextDeadline ?? 0) - returned - 40 * millisecond
+            world.expect((0...10_000).contains(late), "an interval counts from \(late) ns after its callback's end")
+          }
+        )
+      },
+      standing("a tick of a timer with added handlers", kind) { world, queue, inside in
+        let counted = Counted()
+        _ = Unmanaged.passRetained(counted)
+        let handler = TickFunction { _, context in Counted.of(context).calls += 1 }
+        let timer = world.timer(queue, after: millisecond, every: 40 * millisecond) { _ in inside() }
+        let status = timer.ref?.addHandler("key", handler, counted.context, Counted.end)
+        world.expect(status == .ok, "add_handler answered \(String(describing: status))")
+        return (
+          {
+            _ = timer.ref?.removeHandler("key")
+            _ = timer.ref?.addHandler("key", handler, counted.context, Counted.end)
+          },
+          { world.expect(counted.ends == 1, "\(counted.ends) finalizers of a handler that was removed") }
+        )
+      },
+      standing("the expiry of a value", kind) { world, queue, inside in
+        let counted = Counted()
+        _ = Unmanaged.passRetained(counted)
+        let id = try! Expiring.make(counted.context, Counted.end, lifetime: millisecond, on: queue.id)
+        world.timer(queue, after: millisecond / 2, finalizer: false) { _ in inside() }
+        return (
+          {
+            if (try? Expiring.acquire(id)) ?? nil != nil { _ = Expiring.yield(id) }
+            _ = Expiring.reset(id, lifetime: millisecond)
+          },
+          {
+            world.expect(counted.ends == 1, "\(counted.ends) finalizers of a value that is over")
+            _ = Expiring.release(id)
+          }
+        )
+      },
+    ]
+  }
+
+  /// - Parameter make: makes what ticks at 1 ms, and gives a change of it, by a thread that stands still, and a look at it at
+  ///   the end. What it gets is called inside a callback, in which the change begins.
+  private static func standing(
+    _ name: String, _ kind: Queue.Kind,
+    _ make: @escaping (World, Queue, @escaping () -> Void) -> (change: () -> Void, look: () -> Void)
+  ) -> Scenario {
+    Scenario("\(name) beside a change that stands still, \(kind.rawValue)") { world in
+      world.scheduler.jumpsLeft = 0
+      let queue = world.queue(kind)
+      let end = Scheduler.start + 20 * millisecond
+      let begins = WakeUp()
+      let (change, look) = make(world, queue) {
+        begins.signal()
+        world.sleep(until: world.scheduler.clock + millisecond / 4)
+      }
+      for time in [2, 4] as [Int64] {
+        world.timer(queue, after: time * millisecond, finalizer: false) { _ in
+          world.expect(world.scheduler.clock < end, "a tick waits for a change that stands still")
+        }
+      }
+      world.thread("changer", heldUpUntil: end, within: 48) {
+        begins.wait()
+        world.call("change") { change() }
+      }
+      if kind.isDriven {
+        world.thread("driver") {
+          for i in 1...24 as ClosedRange<Int64> {
+            world.sleep(until: Scheduler.start + i * millisecond + 1000)
+            world.call("drive") { queue.drive(Scheduler.start + i * millisecond + 1000) }
+          }
+        }
+      } else {
+        world.thread("host") { world.sleep(until: end + 4 * millisecond) }
+      }
+      world.race()
+      look()
+    }
+  }
+
   private static func drive(_ world: World, _ queue: Queue, until time: Int64) {
     if queue.kind != .virtual { world.sleep(until: time + 10_000) }
     world.expect(queue.drive(time + 10_000) == .ok, "the queue cannot be driven")

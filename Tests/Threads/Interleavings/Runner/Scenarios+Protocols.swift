@@ -4,7 +4,7 @@
 extension Scenario {
   static let protocols: [Scenario] =
     queries + restful + ends + rings + claims + stale + creations + closing + objects + expiring + wallClock + runLoops
-    + standing + pool + standingStill + suspensions
+    + standing + pool + standingStill + endsBesideChanges + suspensions
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 

@@ -34,9 +34,10 @@ final class World {
   @discardableResult
   func timer(
     _ queue: Queue, after: Int64?, isDeadline: Bool = false, every: Int64 = 0, finalizer: Bool = true,
-    callbacks: Bool = false, _ body: ((CoreTick) -> Void)? = nil
+    callbacks: Bool = false, releasesItself: Bool = false, _ body: ((CoreTick) -> Void)? = nil
   ) -> TimerLog {
     let log = log(queue, finalizer: finalizer, body)
+    log.releasesItself = releasesItself
     log.firstIsDeadline = isDeadline
     let status = log.create(after, every: every, callbacks: callbacks)
     expect(status == .ok, "create answered \(status.rawValue)")
