@@ -13,6 +13,8 @@ struct PassLock: ~Copyable {
   private let holder = Atomic<UInt8>(Holder.nobody)
   /// Set by whoever wants a pass, before it tries to take the lock.
   private let isWanted = Atomic<Bool>(false)
+  /// Set by a call that is about to answer BUSY (P10).
+  private let wasRefused = Atomic<Bool>(false)
 
   func take(forQuery: Bool = false) -> Bool {
     holder.compareExchange(
@@ -34,6 +36,17 @@ struct PassLock: ~Copyable {
       spinWait.pause()
     }
     return true
+  }
+
+  /// Takes the lock for such a call after all, or leaves word that one was refused: whoever has the lock then finds it.
+  func takeOrLeaveWord() -> Bool {
+    wasRefused.store(true, ordering: .sequentiallyConsistent)
+    return take()
+  }
+
+  /// Whether a call was refused, which is asked behind `release`.
+  func takeWord() -> Bool {
+    wasRefused.load(ordering: .sequentiallyConsistent) && wasRefused.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   var passIsWanted: Bool { isWanted.load(ordering: .sequentiallyConsistent) }

@@ -6,7 +6,7 @@ use chime::{Queue, QueueKind, Schedule, TimerOptions};
 use futures_lite::{future, stream, StreamExt};
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{mpsc, Arc};
 use std::thread;
 use std::time::Duration;
 use tokio::io::{unix::AsyncFd, Interest};
@@ -25,6 +25,16 @@ async fn on_async_io(queue: Arc<Queue>) -> Ended {
 
 fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
+}
+
+/// Its end takes longer than the sleep of those who wait for it.
+struct Slow(mpsc::Sender<()>);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        thread::sleep(millis(60));
+    }
 }
 
 /// What a program does with such a queue, while something drives it.
@@ -66,6 +76,18 @@ async fn program(queue: Arc<Queue>) -> Ended {
         far.await?;
         mover.join().unwrap();
     }
+
+    // Another thread is inside the queue, to end a timer, when something falls due: the loop is refused, and hears of it again.
+    let (begun, is_inside) = mpsc::channel();
+    let slow = Slow(begun);
+    let ended = queue.after(WATCHDOG * 10, move |_| {
+        let _ = &slow;
+    })?;
+    let due = queue.sleep(millis(20));
+    let ender = thread::spawn(move || drop(ended));
+    is_inside.recv()?;
+    due.await?;
+    ender.join().unwrap();
 
     // Ticks as a Stream.
     let mut ticks = queue.ticks(&Schedule { limit: 5, ..Schedule::every(millis(1)) })?;
