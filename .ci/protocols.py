@@ -1,5 +1,6 @@
 """Whether the functions that the rows of Sources/Protocols.md name are where it says, and whether every function with a
-compare-and-swap is in one of them.
+compare-and-swap is in one of them; and whether a row says "scenarios" where scenarios are marked with it (`// P4b, P14e` above
+them), and only there.
 
 A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift; one whose
 file ends in .c or .h, of that file in CPlatform, with its folder, or CSwiftTasks.
@@ -15,11 +16,15 @@ files = {os.path.basename(path)[:-6]: path for path in glob.glob("Sources/ChimeC
 files.update({path.split("/", 2)[2]: path for path in glob.glob("Sources/C[PS]*/**/*.[ch]", recursive=True)})
 in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;{]*(?:\{.*)?$")
 wrong = count = 0
-named = set()
+named, with_scenarios = set(), set()
+marked = {row for path in glob.glob("Tests/Threads/Interleavings/Runner/Scenarios+*.swift")
+          for line in re.findall(r"^ *// (P\d+\w?(?:, P\d+\w?)*)$", open(path).read(), re.M) for row in line.split(", ")}
 for line in open("Sources/Protocols.md"):
     row = re.match(r"- \*\*(P\d+[a-z]?) ", line)
     if not row:
         continue
+    if re.search(r"\([^()]*\bscenarios\b[^()]*\)", line):
+        with_scenarios.add(row[1])
     for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?|[a-z_/]+\.[ch]):(\w+)`", line):
         count += 1
         named.add((name, function))
@@ -42,6 +47,9 @@ for name, path in sorted(files.items()):
                 wrong += 1
                 print(f"{path}:{number}: {name}:{function} swaps, and is in no protocol")
 
+for row in sorted(with_scenarios ^ marked):
+    wrong += 1
+    print(f"{row}: " + ("no scenario is marked with it" if row in with_scenarios else "scenarios are marked with it, and it does not say so"))
 if swaps < 15:
     sys.exit(f"only {swaps} compare-and-swaps found")
 if count < 100:

@@ -10,6 +10,7 @@ extension Scenario {
       ("release", { TimerRef.release($0) }),
       ("postpone", { TimerRef.postpone($0, until: Scheduler.start + 11 * second) }),
     ] as [(String, (UInt64) -> Status)]).map { name, late in
+      // P3c, P4b, P14e, P14g
       Scenario("a stale \(name) while its slot is used again", preemptions: 1) { world in
         let queue = world.queue(.virtual)
         let timer = world.timer(queue, after: 10 * second, finalizer: false)
@@ -34,6 +35,7 @@ extension Scenario {
           "a call with a stale id has changed another timer")
       }
     } + [
+      // P7, P14b, P14g
       Scenario("jump of a queue that ends while its control block is used again", preemptions: 2) { world in
         let queue = world.queue(.virtual)
         var other: Queue?
@@ -43,6 +45,7 @@ extension Scenario {
         world.expect(
           other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
       },
+      // P7c
       Scenario("last callbacks of a queue on the pool, and of timers whose handlers run", preemptions: 1) { world in
         let queue = world.queue(.concurrent)
         for _ in 0..<3 { world.timer(queue, after: millisecond, every: millisecond) }
@@ -51,11 +54,13 @@ extension Scenario {
           _ = world.call("release") { QueueCore.release(queue.id) }
         }
       },
+      // P7c
       Scenario("last callbacks of a queue with a thread of its own", preemptions: 1) { world in
         let queue = world.queue(.precise)
         for _ in 0..<3 { world.timer(queue, after: millisecond) }
         world.thread("releaser") { _ = world.call("release") { QueueCore.release(queue.id) } }
       },
+      // P7c
       Scenario("a release that is held up beside its queue's last pass and the next queue") { world in
         let queue = world.queue(.precise)
         var timer: TimerLog?
@@ -74,6 +79,7 @@ extension Scenario {
     ]
 
   static let creations: [Scenario] = ([nil, 0] as [Int64?]).map { delay in
+    // P8, P14g
     Scenario(
       "\(delay == nil ? "an idle" : "a direct") creation on a queue that ends while its control block is used again",
       preemptions: 2
@@ -106,6 +112,7 @@ extension Scenario {
     ].flatMap { (name: String, end: @escaping (TimerRef) -> Status) in
       // With a finalizer a timer has a side record, and is claimed by way of a writer; without, by one swap.
       [("", false), (" of a timer with a finalizer", true)].map { whose, hasFinalizer in
+        // P4
         Scenario("a tick beside \(name)\(whose)", preemptions: 2) { world in
           let queue = world.queue(.virtual)
           let timer = world.timer(queue, after: 10, finalizer: hasFinalizer)
@@ -114,6 +121,7 @@ extension Scenario {
         }
       }
     } + [
+      // P4
       Scenario("a tick beside a postponement to never on the wall clock", preemptions: 2) { world in
         let queue = world.queue(.host, isWall: true)
         let timer = world.timer(queue, after: 10, finalizer: false)
@@ -132,6 +140,7 @@ extension Scenario {
 
   static let closing: [Scenario] = Queue.Kind.allCases.filter { $0 != .records }.flatMap { kind in
     [
+      // P1e, P7b
       Scenario("async beside release of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
         var accepted = 0
@@ -152,6 +161,7 @@ extension Scenario {
         world.expect(counted.ends == accepted, "\(counted.ends) finalizers of \(accepted) functions")
         world.expect(counted.calls <= accepted, "a function was called twice")
       },
+      // P6b, P10
       Scenario("two shutdowns of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
         world.timer(queue, after: 1, every: millisecond)
@@ -164,6 +174,7 @@ extension Scenario {
         }
         world.thread(calls: "drive") { queue.drive(Scheduler.start + millisecond) }
       },
+      // P7b
       Scenario("release of a timer beside shutdown of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
         let timer = world.timer(queue, after: millisecond, callbacks: true)

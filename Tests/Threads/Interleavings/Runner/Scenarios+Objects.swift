@@ -5,6 +5,7 @@ extension Scenario {
   static let objects: [Scenario] =
     [Queue.Kind.virtual, .host, .precise, .serial, .concurrent].flatMap { kind in
       [
+        // P8c
         Scenario("release of a target beside a tick, \(kind.rawValue)") { world in
           let queue = world.queue(kind)
           let counted = Counted()
@@ -22,6 +23,7 @@ extension Scenario {
           world.expect(timer.ref?.state == .cancelled, "a timer whose target has gone was not cancelled")
           world.expect(counted.ends == 1, "\(counted.ends) destructors of a target")
         },
+        // P8b
         Scenario("create beside release of its target, \(kind.rawValue)") { world in
           let counted = Counted()
           let target = makeTarget(counted)
@@ -34,6 +36,7 @@ extension Scenario {
             "a timer whose target has gone was not cancelled")
           world.expect(counted.ends == 1, "\(counted.ends) destructors of a target")
         },
+        // P4e
         Scenario("a timer that releases itself beside cancel and restart, \(kind.rawValue)") { world in
           let queue = world.queue(kind)
           let timer = world.log(queue)
@@ -43,6 +46,7 @@ extension Scenario {
           world.thread(calls: "restart", on: timer) { ref in timer.starting { ref.restart(Schedule(first: 0)) } }
           world.thread("driver") { drive(world, queue) }
         },
+        // P30
         Scenario("named handlers beside a tick, \(kind.rawValue)") { world in
           let queue = world.queue(kind)
           let counted = Counted()
@@ -67,6 +71,7 @@ extension Scenario {
           world.joinWorkers()
           world.expect(counted.ends == added, "\(counted.ends) finalizers of \(added) named handlers")
         },
+        // P14j
         Scenario("two creators at the limit of timers, \(kind.rawValue)") { world in
           let queue = world.queue(kind, limit: 2)
           world.timer(queue, after: millisecond)
@@ -79,6 +84,7 @@ extension Scenario {
           let made = timers.count(where: \.wasCreated)
           world.expect(made == 1, "\(made) timers were made where there was room for one")
         },
+        // P7
         Scenario("statistics and dump beside the end of the \(kind.rawValue) queue") { world in
           let queue = world.queue(kind)
           let timer = world.timer(queue, after: millisecond)
@@ -111,6 +117,7 @@ extension Scenario {
   /// another.
   static let expiring: [Scenario] = [Queue.Kind.virtual, .host, .serial].flatMap { kind in
     [
+      // P29
       Scenario("resets of an expiring value by two threads, \(kind.rawValue)") { world in
         let value = ExpiringLog(world, world.queue(kind), 5 * millisecond)
         for lifetime in [millisecond, 2 * millisecond] {
@@ -120,6 +127,7 @@ extension Scenario {
         drive(world, value.queue, until: value.latest)
         value.expectExpiry()
       },
+      // P29
       Scenario("a reset and an acquire beside the expiry of a value, \(kind.rawValue)") { world in
         let value = ExpiringLog(world, world.queue(kind), millisecond)
         world.thread("resetter") { for _ in 0..<2 { value.reset(millisecond) } }
@@ -129,6 +137,7 @@ extension Scenario {
         drive(world, value.queue, until: value.latest)
         value.expectExpiry()
       },
+      // P29
       Scenario("a reset and an acquire beside expiry and release of a value, \(kind.rawValue)") { world in
         let value = ExpiringLog(world, world.queue(kind), millisecond)
         world.thread("resetter") { value.reset(2 * millisecond) }
@@ -138,6 +147,7 @@ extension Scenario {
         world.race()
         value.expectEnd()
       },
+      // P29
       Scenario("a reset and an acquire beside the end of the value's queue, \(kind.rawValue)") { world in
         let value = ExpiringLog(world, world.queue(kind), millisecond)
         world.thread("resetter") { value.reset(2 * millisecond) }
@@ -156,6 +166,7 @@ extension Scenario {
   /// (P4e, P29, P30).
   static let endsBesideChanges: [Scenario] = [Queue.Kind.host, .serial, .concurrent, .precise, .loop].flatMap { kind in
     [
+      // P4e
       standing("the end of a tick of a timer that releases itself", kind) { world, queue, inside in
         let timer = world.timer(queue, after: millisecond, releasesItself: true) { _ in inside() }
         return (
@@ -163,6 +174,7 @@ extension Scenario {
           { world.expect(timer.finalized == 1, "a timer that is over has not released itself") }
         )
       },
+      // P4e
       standing("the end of a tick whose interval counts from then", kind) { world, queue, inside in
         var returned: Int64 = 0
         let timer = world.timer(queue, after: nil) { _ in
@@ -179,6 +191,7 @@ extension Scenario {
           }
         )
       },
+      // P30
       standing("a tick of a timer with added handlers", kind) { world, queue, inside in
         let counted = Counted()
         _ = Unmanaged.passRetained(counted)
@@ -194,6 +207,7 @@ extension Scenario {
           { world.expect(counted.ends == 1, "\(counted.ends) finalizers of a handler that was removed") }
         )
       },
+      // P29
       standing("the expiry of a value", kind) { world, queue, inside in
         let counted = Counted()
         _ = Unmanaged.passRetained(counted)

@@ -82,6 +82,7 @@ extension Scenario {
 
   /// What a timer is asked is answered while another thread stands for ten seconds within any call.
   static let standing: [Scenario] = Call.all.map { call in
+    // P3
     Scenario("queries beside a thread that stands in \(call.name)") { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: millisecond, every: millisecond)

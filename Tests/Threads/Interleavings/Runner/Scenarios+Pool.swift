@@ -3,6 +3,7 @@
 /// The turns of the pool's items, the bell, and the batch of a concurrent queue (P23, P23b, P23d, P24).
 extension Scenario {
   static let pool: [Scenario] = [
+    // P23
     Scenario("a turn given up beside a wake") { world in
       let queue = world.queue(.serial)
       for _ in 0..<3 {
@@ -12,6 +13,7 @@ extension Scenario {
         }
       }
     },
+    // P23
     Scenario("a close beside a turn") { world in
       let queue = world.queue(.serial)
       let timer = world.timer(queue, after: millisecond)
@@ -22,6 +24,7 @@ extension Scenario {
         world.expect(timer.finalized == 1, "shutdown answered OK, and a finalizer is left")
       }
     },
+    // P23b
     Scenario("the last thread goes to sleep beside a bell") { world in
       let queue = world.queue(.serial)
       world.timer(queue, after: 0, finalizer: false)
@@ -30,6 +33,7 @@ extension Scenario {
         for _ in 0..<8 { world.call("restart", on: timer) { $0.restart(Schedule(first: 0)) } }
       }
     },
+    // P23b
     Scenario("the last thread goes to sleep for a time beside an earlier one") { world in
       let queue = world.queue(.serial)
       world.timer(queue, after: 20 * millisecond, finalizer: false)
@@ -41,6 +45,7 @@ extension Scenario {
       for time in [5, 6] as [Int64] { world.sleep(until: Scheduler.start + time * millisecond) }
       world.expect(timer.ticks == 1, "the tick waits for another queue's time")
     },
+    // P23
     Scenario("sync takes a free turn beside a wake") { world in
       let queue = world.queue(.serial)
       let timer = world.timer(queue, after: nil, finalizer: false)
@@ -48,6 +53,7 @@ extension Scenario {
       world.thread("another") { queue.sync(timeout: .max) }
       world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
     },
+    // P23
     Scenario("sync behind its thread's function beside another's") { world in
       let queue = world.queue(.serial)
       for name in ["caller", "another"] {
@@ -67,6 +73,7 @@ extension Scenario {
         }
       }
     },
+    // P23b
     Scenario("a handler that stays beside the timers of other queues") { world in
       // One more than threads are needed, so that there may be another one.
       let queues = (0..<4).map { _ in world.queue(.serial) }
@@ -74,6 +81,7 @@ extension Scenario {
       world.timer(queues[2], after: 20, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
+    // P23b
     Scenario("a handler that stays before another queue's time") { world in
       // Both threads have gone to sleep when the first time comes.
       world.scheduler.jumpsLeft = 0
@@ -106,6 +114,7 @@ extension Scenario {
       world.expect(counted.ends == 6, "\(counted.ends) jobs have run")
       work = nil
     },
+    // P23b, P23e
     Scenario("a queue made beside handlers that stay") { world in
       let queues = (0..<2).map { _ in world.queue(.serial) }
       let last = stay(on: queues[...], world)
@@ -114,6 +123,7 @@ extension Scenario {
         world.timer(world.queue(.serial), after: 10, finalizer: false) { _ in last.signal() }
       }
     },
+    // P23c
     Scenario("the only thread waits for a queue that another wants, too") { world in
       Seam.threadsLeft = 1
       let queues = (0..<2).map { _ in world.queue(.serial) }
@@ -123,6 +133,7 @@ extension Scenario {
       }
       world.thread("caller") { queues[1].sync(timeout: .max) }
     },
+    // P23c
     Scenario("the only thread waits for the end of a concurrent queue") { world in
       Seam.threadsLeft = 1
       let (waiting, awaited, last) = (world.queue(.serial), world.queue(.concurrent), WakeUp())
@@ -135,6 +146,7 @@ extension Scenario {
       }
       world.thread("host") { last.wait() }
     },
+    // P23c
     Scenario("threads are refused until one is not") { world in
       Seam.threadsLeft = 2
       let queues = (0..<3).map { _ in world.queue(.serial) }
@@ -145,6 +157,7 @@ extension Scenario {
         Seam.threadsLeft = 8
       }
     },
+    // P23c
     Scenario("threads are refused for long, and asked for again") { world in
       Seam.threadsLeft = 2
       let queues = (0..<4).map { _ in world.queue(.serial) }
@@ -173,6 +186,7 @@ extension Scenario {
         if !isLast { for queue in queues { world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } } }
       }
     },
+    // P23b
     Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
       let queue = world.queue(.concurrent)
       let last = WakeUp()
@@ -181,6 +195,7 @@ extension Scenario {
       world.timer(queue, after: 10, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
+    // P23
     Scenario("what is handed over in two passes") { world in
       let queue = world.queue(.concurrent)
       for i in 0..<2 {
@@ -189,6 +204,7 @@ extension Scenario {
       }
       world.timer(queue, after: 1, finalizer: false)
     },
+    // P24
     Scenario("a batch that is filled anew beside a taker") { world in
       let batch = DeliveryBatch()
       var taken: [UInt32] = []
@@ -211,6 +227,7 @@ extension Scenario {
   static let standingStill: [Scenario] =
     [Queue.Kind.serial, .concurrent, .precise, .loop].flatMap { kind in
       [
+        // P1c, P5c, P5d, P23d
         Scenario("a wake that stands still beside others, \(kind.rawValue)") { world in
           world.scheduler.jumpsLeft = 0
           let queues = [world.queue(kind), world.queue(.serial)]
@@ -244,6 +261,7 @@ extension Scenario {
           }
           world.thread("host") { world.sleep(until: end + millisecond) }
         },
+        // P23e
         Scenario("making a queue that stands still beside others, \(kind.rawValue)") { world in
           world.scheduler.jumpsLeft = 0
           // The pool's first queue begins its threads behind the lock.
@@ -262,6 +280,7 @@ extension Scenario {
       ]
     }
     + [Queue.Kind.virtual, .host, .serial, .concurrent, .precise, .loop].map { kind in
+      // P14h, P14i
       Scenario("making timers that stands still beside others, \(kind.rawValue)") { world in
         world.scheduler.jumpsLeft = 0
         // Where timers are counted, no thread has some of its own.
@@ -284,6 +303,7 @@ extension Scenario {
       }
     }
     + [Queue.Kind.serial, .concurrent, .precise].map { kind in
+      // P6c
       Scenario("a wait that stands still beside others, \(kind.rawValue)") { world in
         world.scheduler.jumpsLeft = 0
         let end = Scheduler.start + 20 * millisecond
@@ -307,6 +327,7 @@ extension Scenario {
       }
     } + [
 
+      // P3d
       Scenario("labels beside their readers") { world in
         let queue = world.queue(.virtual)
         var id: UInt64 = 0
@@ -328,6 +349,7 @@ extension Scenario {
         world.race()
         world.expect(Labels.ended.load(ordering: .relaxed) == nil, "labels stay")
       },
+      // P14h, P14i
       Scenario("free slots beside a list that stands still") { world in
         let queue = world.queue(.virtual, limit: 64)
         let count = queue.freeSlotCount + 31
@@ -343,6 +365,7 @@ extension Scenario {
         // A chunk may have come.
         world.expect(queue.freeSlotCount % 256 == count % 256, "\(queue.freeSlotCount) free slots instead of \(count)")
       },
+      // P23
       Scenario("sync that stands still beside others") { world in
         world.scheduler.jumpsLeft = 0
         let queues = (0..<3).map { _ in world.queue(.serial) }
@@ -358,11 +381,13 @@ extension Scenario {
         }
         world.thread("host") { world.sleep(until: end + millisecond) }
       },
+      // P23
       Scenario("a turn that is borrowed beside a time") { world in
         let queue = world.queue(.serial)
         world.timer(queue, after: 40, finalizer: false)
         for name in ["caller", "another"] { world.thread(name) { for _ in 0..<3 { queue.sync(timeout: .max) } } }
       },
+      // P23e
       Scenario("queues made beside the end of the pool") { world in
         for kind in [Queue.Kind.serial, .concurrent] {
           world.thread("maker") {
@@ -375,6 +400,7 @@ extension Scenario {
           }
         }
       },
+      // P1e
       Scenario("a sync that gives up beside functions") { world in
         let queue = world.queue(.serial)
         let stays = WakeUp()
@@ -395,6 +421,7 @@ extension Scenario {
         world.sleep(until: world.scheduler.clock + millisecond)
         world.expect(counted.calls == 12, "functions ran in the order \(counted.calls)")
       },
+      // P23d
       Scenario("a ring that stands still beside the end of the pool") { world in
         world.scheduler.jumpsLeft = 0
         let queue = world.queue(.serial)

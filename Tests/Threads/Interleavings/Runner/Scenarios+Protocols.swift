@@ -61,6 +61,7 @@ extension Scenario {
   }
 
   private static let queries: [Scenario] = [
+    // P3b, P12
     Scenario("a query beside advance", preemptions: 2) { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 10, finalizer: false)
@@ -70,6 +71,7 @@ extension Scenario {
       }
       world.thread(calls: "info") { timer.ref?.snapshot?.state }
     },
+    // P3b
     Scenario("a query beside run", preemptions: 2) { world in
       let queue = world.queue(.host)
       let timer = world.timer(queue, after: millisecond, finalizer: false)
@@ -90,6 +92,7 @@ extension Scenario {
       world.race()
       world.expect(timer.finalized == 1, "the finalizer waits though nobody is inside the queue")
     },
+    // P3b, P10
     Scenario("a query beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.host)
       let timer = world.timer(queue, after: second, finalizer: false)
@@ -112,6 +115,7 @@ extension Scenario {
       world.sleep(until: world.scheduler.clock + millisecond)
       world.expect(timer.ticks == 1 || queue.isReadable, "a timer is due, and the descriptor is not readable")
     },
+    // P2
     Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 10, finalizer: false)
@@ -145,6 +149,7 @@ extension Scenario {
       world.thread(calls: "fire", on: timer) { $0.fire() }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
     },
+    // P2
     Scenario("a restart that is held up beyond the end of the handler that has cancelled") { world in
       let queue = world.queue(.concurrent)
       // At 1 ms the pass takes away the position on which the writer relies, and hands a delivery on for the writer's
@@ -166,15 +171,19 @@ extension Scenario {
         world.call("restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       }
     },
+    // P2c
     Scenario("a pass beside a restart that is held up") { world in
       heldUp(world, within: 40) { $0.restart(Schedule(first: 2 * millisecond)) }
     },
+    // P2c
     Scenario("a pass beside an ignored call that is held up, and an extra tick") { world in
       heldUp(world, after: second, fires: true, within: 8) { $0.resume() }
     },
+    // P2c
     Scenario("a pass beside a suspend that is held up") { world in
       heldUp(world, within: 12) { $0.suspend() }
     },
+    // P3
     queries("two reschedules", of: { $0.timer($1, after: 100, every: 100, finalizer: false) }) { world, timer in
       for interval in [200, 300] as [Int64] {
         world.thread("writer") {
@@ -186,10 +195,12 @@ extension Scenario {
       }
       return [100, 200, 300, 1200, 1300]
     },
+    // P3
     queries("a restart", of: postponed) { world, timer in
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 900)) }
       return [500, 900]
     },
+    // P3
     queries("a restart by id", of: postponed) { world, timer in
       let plain: TimerRef.OneShotSchedule = (first: 50, firstIsDeadline: false, leeway: .none)
       world.thread("writer") {
@@ -201,10 +212,12 @@ extension Scenario {
       }
       return [500, 50]
     },
+    // P3
     queries("suspend", of: postponed) { world, timer in
       world.thread(calls: "suspend", on: timer) { $0.suspend() }
       return [500, nil]
     },
+    // P3
     queries("suspend and resume of what remains", of: remaining) { world, timer in
       world.thread("writer") {
         world.call("suspend", on: timer) { $0.suspend() }
@@ -212,6 +225,7 @@ extension Scenario {
       }
       return [100, nil, 100]
     },
+    // P3
     queries("a long postponement", of: postponed) { world, timer in
       world.thread("writer") {
         for delay in [5 * second, 10 * second] {
@@ -220,16 +234,19 @@ extension Scenario {
       }
       return [500, 5 * second, 10 * second]
     },
+    // P3
     queries("a long postponement and a restart", of: postponed) { world, timer in
       world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 900)) }
       return [500, 900, 5 * second]
     },
+    // P3
     queries("a tick", of: { $0.timer($1, after: 100, every: 100, finalizer: false) }) { world, timer in
       world.thread(calls: "advance") { timer.queue.drive(Scheduler.start + 150) }
       return [100, 200]
     },
     // A writer that has ended lets go of the time before its change a little later: it is not the next writer's.
+    // P3b
     Scenario("a query beside a restart behind a long postponement") { world in
       let timer = world.timer(world.queue(.virtual), after: 100, finalizer: false)
       var isPostponed = false
@@ -268,6 +285,7 @@ extension Scenario {
     _ name: String, of make: @escaping (World, Queue) -> TimerLog,
     _ writers: @escaping (World, TimerLog) -> [Int64?]
   ) -> Scenario {
+    // P3
     Scenario("queries beside \(name)") { world in
       // The generation soon runs over into the side record.
       Seam.generationMask = 0xF
@@ -327,6 +345,7 @@ extension Scenario {
       ("reschedule to now", { $0.reschedule(Schedule(first: 0)) }),
       ("postpone to never", { TimerRef.postpone($0.id, until: .max) }),
     ] as [(String, (TimerRef) -> Status)]).map { name, end in
+      // P5
       runScenario("\(name) ends run", preemptions: name.hasPrefix("cancel") ? 1 : 0) { world, queue in
         // Without a finalizer one compare-and-swap ends it.
         let isPlain = name.hasPrefix("cancel") || name.hasPrefix("release")
@@ -336,22 +355,26 @@ extension Scenario {
         world.thread(calls: name, on: timer, end)
       }
     } + [
+      // P5
       runScenario("the end of its target ends run") { world, queue in
         let counted = Counted()
         let target = makeTarget(counted)
         _ = world.log(queue, target: target).create(10 * second)
         world.thread(calls: "release of the target") { withExtendedLifetime(counted) { TimerTarget.release(target) } }
       },
+      // P5
       runScenario("the release of its queue ends run", answers: .shutDown, .invalidHandle) { world, queue in
         world.timer(queue, after: 10 * second)
         world.thread(calls: "release") { QueueCore.release(queue.id) }
       },
+      // P5
       runScenario("cancel of two timers ends run") { world, queue in
         for delay in [10 * second, 20 * second] {
           let timer = world.timer(queue, after: delay)
           world.thread(calls: "cancel", on: timer) { $0.cancel() }
         }
       },
+      // P5b
       runScenario("another thread takes the last tick of run", answers: .ok, .busy) { world, queue in
         world.timer(queue, after: millisecond, finalizer: false)
         world.thread("second driver") {
@@ -359,6 +382,7 @@ extension Scenario {
           world.call("process") { queue.drive() }
         }
       },
+      // P5b
       runScenario("another thread takes the last two ticks of run", preemptions: 2, answers: .ok, .busy) {
         world, queue in
         let timers = [100, 200].map { world.timer(queue, after: $0 * second, finalizer: false) }
@@ -369,10 +393,12 @@ extension Scenario {
           }
         }
       },
+      // P5b
       runScenario("another run takes the last tick of run", preemptions: 2, answers: .ok, .busy) { world, queue in
         world.timer(queue, after: millisecond, finalizer: false)
         world.thread("second driver") { _ = world.call("run") { QueueCore.run(queue.id, untilStopped: false) } }
       },
+      // P11c
       Scenario("stop ends run, twice") { world in
         let queue = world.queue(.host)
         world.timer(queue, after: 10 * second)
@@ -407,6 +433,7 @@ extension Scenario {
 
   private static let rings: [Scenario] =
     [(Queue.Kind.serial, 2), (.precise, 2), (.serial, 3), (.precise, 3)].map { kind, count in
+      // P6
       handlersScenario(
         "a ring of sync of \(count) \(kind.rawValue) queues", [Queue.Kind](repeating: kind, count: count)
       ) {
@@ -414,15 +441,18 @@ extension Scenario {
         world.call("sync", answers: .ok, .wouldDeadlock) { QueueCore.sync(queues[next].id, timeout: .max) {} }
       }
     } + [
+      // P6
       handlersScenario("handlers that wait for each other's timer", [.precise, .serial]) { world, _, timers, next in
         let status = world.call("cancel_and_wait", on: timers[next]) { $0.cancelAndWait(timeout: .max) }
         world.expect(!status.isFailure || status == .wouldDeadlock, "cancel_and_wait answered \(status.rawValue)")
       },
+      // P6
       handlersScenario("handlers that shut each other's queue down", [.precise, .serial]) { world, queues, _, next in
         world.call("shutdown", answers: .ok, .wouldDeadlock, .invalidHandle) {
           QueueCore.shutdown(queues[next].id, timeout: .max)
         }
       },
+      // P6
       Scenario("a handler that waits for one whose sync is over") { world in
         let queues = [world.queue(.precise), world.queue(.precise)]
         var first: TimerLog!
@@ -440,6 +470,7 @@ extension Scenario {
         world.race()
         world.expect(second.ticks == 1, "the second handler was not called")
       },
+      // P6
       Scenario("cancel_and_wait of one callback by two threads") { world in
         let timer = world.timer(world.queue(.precise), after: 1, every: millisecond) { _ in
           world.sleep(until: Scheduler.start + millisecond / 2)
@@ -456,6 +487,7 @@ extension Scenario {
           world.call("wakeAll") { WaitRegistry.wakeAll() }
         }
       },
+      // P6
       Scenario("release_and_wait of one callback beside a wake") { world in
         let timer = world.timer(world.queue(.precise), after: 1) { _ in
           world.sleep(until: Scheduler.start + millisecond / 2)
@@ -469,6 +501,7 @@ extension Scenario {
           world.call("wakeAll") { WaitRegistry.wakeAll() }
         }
       },
+      // P6
       Scenario("sync beside the end of its queue") { world in
         let queue = world.queue(.precise)
         world.timer(queue, after: millisecond)
@@ -477,6 +510,7 @@ extension Scenario {
       },
     ]
     + ([.serial, .concurrent, .precise] as [Queue.Kind]).map { kind in
+      // P6
       Scenario("cancel_and_wait of a timer that starts itself again, \(kind.rawValue)") { world in
         var timer: TimerLog!
         timer = world.timer(world.queue(kind), after: 1) { _ in

@@ -4,6 +4,7 @@
 extension Scenario {
   static let runLoops: [Scenario] =
     [millisecond, 10 * second].map { interval in
+      // P5d, P11c
       Scenario("stops of a run loop \(interval == millisecond ? "beside ticks" : "that waits")") { world in
         world.scheduler.latest = Scheduler.start + second
         var loop: Loop?
@@ -28,6 +29,7 @@ extension Scenario {
         }
       }
     } + [
+      // P5e, P18d
       Scenario("a queue made beside the end of its run loop", preemptions: 2) { world in
         guard let id = try? Loop.start(label: ""), let loop = Loop.table.find(id) else { return }
         var made: UInt64?
@@ -42,12 +44,14 @@ extension Scenario {
         world.expect(left == 0, "\(left) queues in a run loop that has ended")
         if let made { world.call("shutdown", answers: .ok) { QueueCore.shutdown(made, timeout: .max) } }
       },
+      // P5e, P18d
       Scenario("release of a queue beside the end of its run loop", preemptions: 2) { world in
         let queue = world.queue(.loop)
         world.timer(queue, after: second)
         world.thread(calls: "release of the queue") { QueueCore.release(queue.id) }
         world.thread(calls: "release of the run loop") { queue.loop?.release() }
       },
+      // P5e, P18d
       Scenario("shutdown of a queue beside the end of its run loop") { world in
         let queue = world.queue(.loop)
         world.timer(queue, after: 1, every: millisecond)

@@ -5,6 +5,7 @@
 extension Scenario {
   static let suspensions: [Scenario] =
     Queue.Kind.allCases.map { kind in
+      // P28
       Scenario("a suspend beside a pass, \(kind.rawValue)") { world in
         let queue = world.queue(kind)
         let hold = Hold()
@@ -21,6 +22,7 @@ extension Scenario {
       }
     }
     + [Queue.Kind.serial, .precise].map { kind in
+      // P28
       Scenario("a suspend beside sync, \(kind.rawValue)") { world in
         let queue = world.queue(kind)
         let hold = Hold()
@@ -43,6 +45,7 @@ extension Scenario {
     }
     + [Queue.Kind.host, .serial, .concurrent, .precise, .loop].map { kind in
       // What a pass finds suspended, the resume has to wake; and so has the end.
+      // P28
       Scenario("a release beside suspend and resume, \(kind.rawValue)") { world in
         let queue = world.queue(kind)
         let timer = world.timer(queue, after: 0)
@@ -55,6 +58,7 @@ extension Scenario {
       }
     }
     + [
+      // P3b
       Scenario("a query beside set_interval", preemptions: 2) { world in
         let queue = world.queue(.virtual)
         let timer = world.timer(queue, after: second, every: second)
@@ -77,6 +81,7 @@ extension Scenario {
         }
       },
       // What the run waits for goes into the background.
+      // P5
       Scenario("set_background ends run", preemptions: 2) { world in
         let queue = world.queue(.host)
         let timer = world.timer(queue, after: 10 * second)

@@ -8,6 +8,7 @@ extension Scenario {
   static let wallClock: [Scenario] =
     [Queue.Kind.host, .precise, .serial, .concurrent, .loop].map { kind in
       let preemptions = kind == .host ? 2 : 0
+      // P11b, P13b
       return Scenario("a step of the wall clock beside a pass, \(kind.rawValue)", preemptions: preemptions) { world in
         let queue = world.queue(kind, isWall: true)
         let timer = world.timer(queue, after: Scheduler.start + step, isDeadline: true, finalizer: false)
@@ -26,14 +27,18 @@ extension Scenario {
         world.expect(timer.ticks == 1, "the step has made a timer due, and it has not ticked")
       }
     } + [
+      // P13
       scenario("deadlines written beside steps of the wall clock", steps: [step, -step], writeDeadlines),
+      // P13
       scenario(
         "deadlines written beside steps that no pass sees", steps: [step, -step], areSeen: false, writeDeadlines),
+      // P13
       scenario("a postponement to a time of day beside a step of the wall clock", steps: [step]) { world, queue in
         let timer = world.timer(queue, after: deadline, isDeadline: true)
         world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: deadline + second) }
         return [(timer, deadline + second)]
       },
+      // P13
       scenario("a query of a deadline beside a step of the wall clock", steps: [step]) { world, queue in
         let timer = world.timer(queue, after: deadline, isDeadline: true)
         world.thread("asker") {
@@ -44,6 +49,7 @@ extension Scenario {
         }
         return [(timer, deadline)]
       },
+      // P13b
       Scenario("a step of the wall clock while its queue's control block is used again", preemptions: 2) { world in
         let queue = world.queue(.host, isWall: true)
         var other: Queue?
