@@ -21,7 +21,7 @@ LANDING := \
   lib-macos-no-dispatch model windows-csuite hosts fuzz examples csuite macos-types arm64-csuite lib-address macos-look \
   macos-csuite headers lib-without-dispatch memcheck mutations csuite-address refused arm64-faults storms stopped \
   csuite-without-dispatch windows-look misuse counts docs installed hardened abi abi-notices documentation documented \
-  formatted protocols orders floors seam beliefs workflows links figures litmus $(OTHERS:%=syntax-%)
+  formatted protocols promises orders floors seam beliefs workflows links figures litmus $(OTHERS:%=syntax-%)
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
@@ -48,6 +48,7 @@ orders: ; $(STEP) "orders: memory orders are those of rows and litmus tests" pyt
 floors: ; $(STEP) "rooms of the core are floors" python3 .ci/floors.py
 seam: ; $(STEP) "what is a system's own stands in Platform and CPlatform" python3 .ci/seam.py
 beliefs: ; $(STEP) "beliefs of systems: tests that decide them" make -C Tests/Systems check
+promises: ; $(STEP) "promises: each has tests and mutations" python3 Tests/promises.py check
 mutations: ; $(STEP) "mutations: their lines are there; mistakes that do not compile; orders" make -C Tests/Benchmarks/Mutations check refused orders
 workflows: ; $(STEP) "workflows" python3 .ci/workflows.py
 links: ; $(STEP) "links between pages" python3 .ci/links.py

@@ -66,6 +66,7 @@ static void check_grid_with_jitter(csuite *t, chime_queue_t queue) {
   EXPECT(chime_timer_cancel_and_wait(p->timer, PATIENCE) >= 0); /* a tick asks the queue for the time */
 }
 
+/* [3] [4] */
 TESTS_ON_DISPATCH_QUEUES(a_timer_with_jitter_keeps_its_grid) { check_grid_with_jitter(t, queue); }
 
 /* Its deadline is a time of day, and moves with the clock; the random part is in it. */
@@ -312,12 +313,12 @@ static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
   }
 }
 
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, queue, chime_timer_cancel); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, queue, chime_timer_suspend); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, queue, stop_by_reschedule); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, stop_by_restart); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, queue, chime_timer_cancel); }     /* [7] */
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, queue, chime_timer_suspend); }   /* [7] */
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, queue, stop_by_reschedule); } /* [7] */
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, stop_by_restart); }       /* [7] */
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }     /* [7] */
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }   /* [7] */
 
 /* [7]: of a timer that is idle, finished or suspended. OK: its extra tick does not start any more. IGNORED: it has ended. */
 static void check_extra_ticks(csuite *t, where place, chime_queue_t queue, stopper stop, chime_state state) {
@@ -362,7 +363,7 @@ static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *
   EXPECT(is_stale(tick->timer));
 }
 
-TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [2] [7] */
+TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [1] [2] [7] */
   probe *p = bare(t, queue, cancel_start_and_release_own);
   EXPECT_OK(chime_timer_activate(p->timer, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND)));
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);

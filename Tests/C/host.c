@@ -158,7 +158,7 @@ HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {
   EXPECT(!is_readable(fd, 2));
 }
 
-HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
+HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) { /* [13] */
   for (int i = 0, count = csuite_scaled(100000); i < count; i++) {
     REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i * CHIME_MILLISECOND, probe_handler, NULL, NULL, NULL));
   }

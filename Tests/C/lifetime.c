@@ -33,7 +33,7 @@ static void await_callback(probe *p, where place, const int *count) {
   come_to_rest(t, p->timer);
 }
 
-TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] */
+TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] [14] */
   probe *probes[5];
   for (int i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     probe *p = probes[i] = quiet_full(t, queue);
@@ -241,6 +241,7 @@ static void end_with_two_timers(csuite *t, chime_queue_t queue, int by_release) 
   for (int i = 0; i < 2; i++) EXPECT(p[i]->cancelled == 1 && p[i]->finalized == 1);
 }
 
+/* [10] */
 VIRTUAL_TEST(the_ids_of_a_queue_are_stale_before_its_last_callbacks) { end_with_two_timers(t, queue, 0); }
 VIRTUAL_TEST(the_ids_of_a_released_queue_are_stale_before_its_last_callbacks) { end_with_two_timers(t, queue, 1); }
 HOST_TEST(the_ids_of_a_host_driven_queue_are_stale_before_its_last_callbacks, 0) { end_with_two_timers(t, queue, 1); }

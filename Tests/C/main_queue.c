@@ -73,7 +73,7 @@ static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
   chime_main_stop();
 }
 
-MAIN_TEST(a_nested_run_would_deadlock) {
+MAIN_TEST(a_nested_run_would_deadlock) { /* [1] */
   probe_quiet(t, queue, 0, 0, run_inside);
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
 }

@@ -85,7 +85,7 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
   EXPECT(await(&threads_ended, made));
 }
 
-OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
+OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) { /* [14] */
   int loops = csuite_scaled(10000), files;
   chime_run_loop_t stays = 0;
   REQUIRE_OK(chime_run_loop_current(&stays));

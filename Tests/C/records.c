@@ -90,7 +90,7 @@ HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QU
   }
 }
 
-HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_FLAG_RECORDS) {
+HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_FLAG_RECORDS) { /* [7] */
   chime_tick ticks[4];
   chime_timer_t first = record_now(t, queue, NULL, 0);
   chime_timer_t second = record_now(t, queue, NULL, 0);

@@ -34,7 +34,7 @@ OWN_THREAD_TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same) {
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
-OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
+OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) { /* [1] */
   static const char *const no_modes[] = {"", CHIME_RUN_LOOP_COMMON_MODES};
   chime_run_loop_t loop = current_loop(t);
   chime_queue_t queue = UNTOUCHED;

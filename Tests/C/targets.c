@@ -105,7 +105,7 @@ static void try_to_get_away(csuite *t, probe *p) {
 }
 
 /* In the finalizer of one that nobody holds: the last reference has gone, some timers have not been cancelled yet. */
-VIRTUAL_TEST(no_timer_gets_away_while_its_target_goes) {
+VIRTUAL_TEST(no_timer_gets_away_while_its_target_goes) { /* [11] */
   probe *o = probe_target(t, "o"), *held[HELD], *unheld = probe_new(t, queue, "u");
   unheld->target = o;
   unheld->user = held;

@@ -158,7 +158,7 @@ VIRTUAL_TEST(a_handler_may_advance_another_queue_and_a_second_thread_finds_this_
 THREAD(load_a_door, probe, p) { EXPECT_OK(chime_timer_restart(p->timer, AT(40))); }
 
 /* As a game advances its world: in frames of any length, with pauses, and with timers that a loader's thread starts. */
-VIRTUAL_TEST(ticks_come_at_their_deadlines_however_time_is_cut_into_frames) {
+VIRTUAL_TEST(ticks_come_at_their_deadlines_however_time_is_cut_into_frames) { /* [3] */
   static const int frames[] = {16, 0, 0, 3, 33, 1, 47};
   int64_t left = 0;
   probe *enemy = probe_start(t, queue, "e", &SCHEDULE(.first_ns = 30, .interval_ns = 30));
@@ -286,7 +286,7 @@ VIRTUAL_TEST(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick) {
 }
 
 /* Later than a number can say. */
-VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
+VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) { /* [17] */
   JUMP(10);
   probe_start(t, queue, "a", AT(INT64_MIN + 1));
   ADVANCE(0);

@@ -2,7 +2,7 @@
  * allocations.c - each call of both headers with each of its allocations refused: the first, the second and so on, until
  * the call makes no further one; that one alone, and that one with all after it; and all of them when the library's reserve
  * has been used up as well. On each kind of queue, as the first such call of the process (cold) and as a later one (warm).
- * A process for each, so that one that dies or hangs is one row.
+ * A process for each, so that one that dies or hangs is one row. Promise 19.
  *
  * The call must answer as it does with memory or, if chime.h admits it, NO_MEMORY or RESOURCE, and then have changed
  * nothing: out-parameters untouched, the context still the caller's, and the same call takes effect when there is memory

@@ -1,6 +1,6 @@
 /*
  * cancelling.c - cancellations of Chime's own threads that no function of the host's acts upon: a handler leaves one pending,
- * or somebody cancels a thread that waits. Everything else goes on.
+ * or somebody cancels a thread that waits. Everything else goes on. Promises 20 and 21.
  */
 #include "guest.h"
 

@@ -1,6 +1,6 @@
 /*
  * descriptors.c - no file descriptors. Where libdispatch needs one and has none it ends the process by SIGILL without a
- * message; Chime answers CHIME_ERROR_RESOURCE, and the same calls work when there are descriptors again.
+ * message; Chime answers CHIME_ERROR_RESOURCE, and the same calls work when there are descriptors again. Promise 19.
  */
 #include "calls.h"
 

@@ -1,6 +1,7 @@
 /*
  * exit.c - the process ends while handlers run: by main's return, exit, quick_exit or _exit, on the main thread or in a
  * handler, with functions of atexit that call Chime. Its status is the one asked for; no crash, no hang, no finalizer.
+ * Promises 16 and 20.
  */
 #include "places.h"
 

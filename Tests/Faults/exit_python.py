@@ -1,6 +1,6 @@
 """A Python program with armed timers ends without chime_queue_shutdown: by running off its end, by SystemExit(3), an
 exception, a KeyboardInterrupt. CPython ends threads that want its lock from then on, inside their callbacks (pthread_exit
-before 3.14). The program's status must be that of one without timers, and it must not hang. By cffi; the tests of the
+before 3.14). The program's status must be that of one without timers, and it must not hang. Promise 20. By cffi; the tests of the
 wrapper for Python have ctypes.
 
     exit_python.py                 all ways

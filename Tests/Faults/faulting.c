@@ -1,6 +1,7 @@
 /*
  * faulting.c - a handler of a timer faults, and the host has a handler for that signal: garbage collectors, crash reporters
  * and debuggers in the process do. It is called, on whichever thread. All other signals are blocked on Chime's threads.
+ * Promise 21.
  */
 #include "guest.h"
 

@@ -1,7 +1,7 @@
 /*
  * fork_files.c - a forked child closes the descriptors that came with it and opens files of its own under the same numbers,
  * as daemons do, before it calls chime_reinitialize. That closes none of them, whatever they are. The parent's timers
- * notice nothing.
+ * notice nothing. Promise 15.
  */
 #include "places.h"
 

@@ -1,6 +1,6 @@
 /*
  * forking.c - children that no handler of pthread_atfork announces, or that look before Chime's does: all are noticed,
- * answer FORKED, and work once they are reinitialised.
+ * answer FORKED, and work once they are reinitialised. Promises 15 and 21.
  */
 #include "places.h"
 

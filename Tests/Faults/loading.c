@@ -2,7 +2,7 @@
  * loading.c - the library loaded and closed by hand. After dlclose with armed timers it stays (it is linked -z nodelete),
  * and so the timers tick on; the next dlopen finds everything as it was. After a shutdown that said CHIME_OK nothing runs.
  * And Chime more than once in a process: two plugins that each brought their own. Each copy has its own queues; timers work
- * in all of them, in every order of loading.
+ * in all of them, in every order of loading. Promise 16.
  */
 #include "places.h"
 

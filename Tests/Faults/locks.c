@@ -1,6 +1,7 @@
 /*
  * locks.c - a thread that waits for one timer costs the ticks of others nothing: they take no lock more than without it.
  * Counted, as a time would hang on the machine: this program's pthread_mutex_lock stands before the C library's.
+ * Promise 18.
  */
 #include "places.h"
 

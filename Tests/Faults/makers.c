@@ -1,6 +1,6 @@
 /*
  * makers.c - the thread that makes the first queue, or any other, has scheduling of its own: what Chime's threads have is that
- * of the process's beginning, not that of the thread.
+ * of the process's beginning, not that of the thread. Promise 21.
  */
 #include "guest.h"
 

@@ -1,6 +1,7 @@
 /*
  * memory.c - no memory, by a limit of the address space, as a container or `ulimit -v` sets it, or because every allocation
- * is refused: what can be made is made until there is no room, none of it is lost, and what runs goes on. (What each call
+ * is refused: what can be made is made until there is no room, none of it is lost, and what runs goes on.
+ * Promise 19. (What each call
  * does with each of its allocations refused: allocations.c; with the host's own allocator: errno.c.)
  */
 #include "places.h"
@@ -228,7 +229,7 @@ static long count(int where, chime_queue_t queue, int more) {
   return allocations() - before;
 }
 
-/* Of repeating timers, one-shots that their handlers start again, and named handlers, once the queue runs: promise 19. */
+/* Of repeating timers, one-shots that their handlers start again, and named handlers, once the queue runs. */
 CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
   chime_queue_t queue = place_queue(where, NULL);
   chime_timer_t timer = 0;

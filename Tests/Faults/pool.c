@@ -1,6 +1,6 @@
 /*
  * pool.c - the threads that serial and concurrent queues share: handlers that never return on all threads but one,
- * thousands of queues made and ended, classes.
+ * thousands of queues made and ended, classes. Promise 21.
  */
 #include "guest.h"
 

@@ -2,7 +2,7 @@
  * realtime.c - a thread with real-time priority calls Chime on a processor that threads of less priority have lost to it.
  * Whatever they were doing then, they do not get it back before the call returns, unless a lock lends its owner the
  * priority. So a call that had to wait for one of them would let others run, or never return (the kernel gives ordinary
- * threads a twentieth of each second).
+ * threads a twentieth of each second). Promises 18 and 21.
  */
 #include "calls.h"
 #include "guest.h"

@@ -1,6 +1,6 @@
 /*
  * refused_calls.c - the kernel refuses a call that Chime makes, as sandboxes do (seccomp): a queue answers RESOURCE, or
- * works. From the process's beginning, or from when queues have worked.
+ * works. From the process's beginning, or from when queues have worked. Promise 21.
  */
 #include "guest.h"
 

@@ -3,6 +3,7 @@
  * pthread_create where $REFUSE_THREADS is set, and each call that then answers NO_MEMORY or RESOURCE is made again until it
  * answers something else. A refused call has changed nothing, so a program that knows nothing of all this must find every
  * other answer, callback and finalizer as if it had been made once: that is how the C suite and the load test run without.
+ * Promise 19.
  *
  * Only what the headers let answer so is made again. An out-parameter that a refused call has written ends the program.
  * At its end it says how often each came to pass, and that is a failure, too, if nothing was refused.

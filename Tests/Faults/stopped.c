@@ -1,6 +1,7 @@
 /*
  * stopped.c - the process is stopped (SIGSTOP, a debugger, a laptop's lid) and goes on two seconds later. Each repeating
  * timer gives one tick that says how many periods it missed, and goes on along its grid. Nothing comes early, or twice.
+ * Promise 5.
  */
 #include "places.h"
 

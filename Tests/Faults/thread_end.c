@@ -1,7 +1,7 @@
 /*
  * thread_end.c - threads of the host that have used Chime end: whoever made a queue, a timer, drove a queue. What belongs
  * to others goes on; what Chime kept for the thread is given back. (Who had a run loop: run_loop.c and weak_timers.c of the
- * C suite.)
+ * C suite.) Promises 20 and 21.
  */
 #include "places.h"
 

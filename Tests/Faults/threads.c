@@ -1,6 +1,6 @@
 /*
  * threads.c - no threads, for a moment or for good, or all of them taken. This program's pthread_create stands before libc's,
- * for the library too, and answers EAGAIN, as it does at a limit of processes or of a container.
+ * for the library too, and answers EAGAIN, as it does at a limit of processes or of a container. Promises 19 and 21.
  */
 #include "guest.h"
 

@@ -1,5 +1,6 @@
 /*
  * wall_clock.c - the wall clock is stepped, both ways; the system sleeps; and what watches for steps goes with the last queue.
+ * Promise 21.
  *
  * The machine's clock is not touched: this program's clock_gettime stands before libc's, for the library too, and moves
  * CLOCK_REALTIME by what `step` says, CLOCK_BOOTTIME by what `asleep` says; what the kernel would do at a step, make a timerfd with TFD_TIMER_CANCEL_ON_SET

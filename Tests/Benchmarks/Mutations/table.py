@@ -1006,7 +1006,7 @@ mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does n
          (WRITING, "    return giveUp(«BROKEN ? new : »end.flatMap {"), I("the end of a tick whose interval"))
 mutation("interval-counted-twice", "4", "SideRecordRef.noteStart", "P4e: the end of an earlier callback counts again",
          ("Slot/SideRecordRef.swift", "    «if !BROKEN { »_ = takeCallbackEnd()« }»\n"), I("the end of a tick whose interval"))
-mutation("wake-said-first", "1, 22", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
+mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
          ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
           "    if BROKEN { unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
           "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n"),
@@ -1014,7 +1014,7 @@ mutation("wake-said-first", "1, 22", "QueueControlBlock.wakeAsAll", "P1c: a thre
 mutation("pass-not-counted", "1", "QueueControlBlock.countPass", "P1c: a pass does not say that it has begun",
          ("Storage/QueueControlBlock.swift", "func countPass() { «if !BROKEN { »unsafe storage.pointee.passes.wrappingAdd(1, ordering: .sequentiallyConsistent)« }» }"),
          I("a turn given up"))
-mutation("pool-mark-is-enough", "1, 22", "PoolRequests.ask", "P23d: who finds an item's mark rings no bell",
+mutation("pool-mark-is-enough", "1", "PoolRequests.ask", "P23d: who finds an item's mark rings no bell",
          ("Pool/PoolRequests.swift", "«    if BROKEN, unsafe markedItems[item.mark / wordSize].load(ordering: .relaxed) >> UInt64(item.mark % wordSize) & 1 != 0 {\n"
                                    "      item.ask(wants)\n      return .heard\n    }\n»    mark(item, wants)\n    // The end"),
          I("a wake that stands still"))

@@ -6,7 +6,7 @@ import Testing
 
 /// Each container of the core beside a plain array that does the same: heaps, rings, lists, stacks, caches, tables. Random
 /// operations, and after each the container holds what the array does. (The wheel: `WheelTests`; the order of a batch:
-/// `BatchItemTests`.)
+/// `BatchItemTests`.) [10]
 @Suite final class ContainerTests {
   /// The last one is new in each run; a failure prints it as the test's argument.
   static let seeds: [UInt64] = [1, 2, 3, .random(in: 4 ... .max)]

@@ -36,7 +36,7 @@ extension DispatchSourceTimerMachine {
 }
 
 /// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
-/// event leads to is `Transition`'s to say, as the C suite's `each_call_in_each_state` and the model see it.
+/// event leads to is `Transition`'s to say, as the C suite's `each_call_in_each_state` and the model see it. [1]
 @Suite("DispatchSourceTimerMachine") struct DispatchSourceTimerMachineTests {
   /// The calls that lead to each state.
   static let ways: [(state: TimerState, events: [TimerEvent])] = [

@@ -4,7 +4,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Where in its leeway a timer is placed, against the definition tried unit by unit.
+/// Where in its leeway a timer is placed, against the definition tried unit by unit. [3] [13]
 @Suite struct PlacementTests {
   /// The first multiple of g at or after the deadline, g the largest of 1, 2, 5, 10, … that is not above the leeway. A
   /// deadline that passed before the clock began stays where it is, and so does one with no later multiple.

@@ -4,7 +4,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Promise 17: sums that do not fit end at the ends of time. 128-bit arithmetic says what the sum is.
+/// [17]: sums that do not fit end at the ends of time. 128-bit arithmetic says what the sum is.
 @Suite struct SaturationTests {
   static let times: [Int64] = [
     .min, .min + 1, -1 << 62, -1_000_000_000, -1, 0, 1, 2, 1_000_000_000, 1 << 62, .max - 1, .max,

@@ -7,7 +7,7 @@ import Testing
 @testable import ChimeCore
 
 /// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
-/// handler at once (a `TargetToken`) or in time (any other). What targets do on every kind of queue is tested in C.
+/// handler at once (a `TargetToken`) or in time (any other). What targets do on every kind of queue is tested in C. [11]
 @Suite(.serialized) struct TargetTests {
   let queue: VirtualTimerQueue
   let alive = Counter(), captured = Counter(), ticks = Counter()

@@ -4,7 +4,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// What costs a queue no wake-up, seen in the passes it has made (promise 13). That an idle one makes none at all, that ended
+/// What costs a queue no wake-up, seen in the passes it has made [13]. That an idle one makes none at all, that ended
 /// timers bring none before they were due, and that what moves earlier comes in time: the C suite, on every kind of queue.
 @Suite struct WakeUpTests {
   let queue: TimerQueue

@@ -6,7 +6,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// The wheel by itself, against a plain array.
+/// The wheel by itself, against a plain array. [3] [14]
 @Suite struct WheelTests {
   /// The last one is new in each run; a failure prints it as the test's argument.
   static let seeds: [UInt64] = [1, 2, 3, .random(in: 4 ... .max)]

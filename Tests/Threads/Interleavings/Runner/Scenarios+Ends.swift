@@ -4,6 +4,7 @@
 extension Scenario {
   // MARK: Slots and control blocks that are used again
 
+  /// [10]
   static let stale: [Scenario] =
     ([
       ("cancel", { TimerRef.cancel($0) }),

@@ -114,7 +114,7 @@ extension Scenario {
     }
 
   /// Values that vanish, unless their time begins anew: reset, acquire, expiry, release and the queue's end beside one
-  /// another.
+  /// another. [3]
   static let expiring: [Scenario] = [Queue.Kind.virtual, .host, .serial].flatMap { kind in
     [
       // P29

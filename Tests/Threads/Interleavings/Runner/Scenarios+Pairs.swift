@@ -1,7 +1,7 @@
 @testable import ChimeCore
 
 /// Two threads with one call each, every pair of calls, on a timer in each state, on every kind of queue; and whoever
-/// drives the queue beside them.
+/// drives the queue beside them. [2]
 extension Scenario {
   /// A call on a timer or its queue.
   private struct Call {

@@ -33,7 +33,7 @@ extension Scenario {
     if fires { world.expect(held.ticks > 0, "an extra tick is lost") }
   }
 
-  /// The queue's threads have come to rest before and behind the queries, as nothing else can go on.
+  /// The queue's threads have come to rest before and behind the queries, as nothing else can go on. [18]
   private static let restful: [Scenario] = Queue.Kind.allCases.map { kind in
     Scenario("queries bring no pass, \(kind.rawValue)") { world in
       let queue = world.queue(kind)
@@ -60,6 +60,7 @@ extension Scenario {
     }
   }
 
+  /// [2] [18]
   private static let queries: [Scenario] = [
     // P3b, P12
     Scenario("a query beside advance", preemptions: 2) { world in
@@ -332,6 +333,7 @@ extension Scenario {
 
   // MARK: run ends with the last timer
 
+  /// [18]
   private static let ends: [Scenario] =
     ([
       ("cancel", { $0.cancel() }),
