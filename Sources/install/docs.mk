@@ -2,7 +2,7 @@
 #                     install/docs/examples; in HTML the guides of a release and examples-c, too
 # make install-docs   the manual pages in MANDIR, the HTML in DOCDIR/html
 #
-# The lists of all functions, in include/README.md and Limits.md, must go with the headers (listed.py).
+# The lists of functions (names.txt, include/README.md, Limits.md) must go with the headers (listed.py).
 #
 # Doxygen, which must not warn; Python 3; and groff, which must not, either.
 

@@ -22,7 +22,7 @@ import release  # noqa: E402
 
 # The guides in the order of the front page, each with what it is for; those that are not named follow.
 GUIDES = {
-    "C": "how to link Chime, the kinds of queues, a card of all functions, C++",
+    "C": "how to link Chime, the kinds of queues, C++",
     "Promises": "what holds for every call, on every queue, by number",
     "Limits": "what Chime cannot do, and what it costs",
     "Platforms": "what differs between systems, and what has run on which",
