@@ -61,7 +61,7 @@ man -M share/man chime                    # then chime_timer_start, and so on
 | --- | --- |
 | `include` | chime.h, which says what each function does; chime_run_loop.h; chime.hpp, for C++17 |
 | `share/doc/chime/html` | [for a browser](share/doc/chime/html/index.html): all functions, guides, examples |
-| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): how to link it, the kinds of queues, all functions on a page |
+| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): how to link it, the kinds of queues, C++ |
 | `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each |
 | `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), [Platforms](share/doc/chime/Platforms.md), [Troubleshooting](share/doc/chime/Troubleshooting.md), [game time](share/doc/chime/GameTime.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
 | `share/chime` | what Go, Node, Rust and others need, and debuggers: [Chime from other languages](share/doc/chime/Languages.md) |
@@ -106,7 +106,7 @@ this folder; `CMakeLists.txt`, here, is that. By pkg-config: `lib/pkgconfig`.
 | `bin`, `lib` | the DLL; import libraries for MSVC (`chime.lib`) and MinGW (`libchime.dll.a`), and `libchime.a` for MinGW |
 | `include` | chime.h, which says what each function does; chime_run_loop.h; chime.hpp, for C++17 |
 | `share/doc/chime/html` | [for a browser](share/doc/chime/html/index.html): all functions, guides, examples |
-| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): the kinds of queues, all functions on a page |
+| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): the kinds of queues, C++ |
 | `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each; `wait_handles.c` is Windows' own. Those on epoll, POSIX or another library's loop (at_night, clean_end, daily, fork, own_memory, poll_host, records, spawn, and all that name a library) are for other systems |
 | `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), [Platforms](share/doc/chime/Platforms.md), with what cannot hold on Windows, [Troubleshooting](share/doc/chime/Troubleshooting.md), [game time](share/doc/chime/GameTime.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
 | `share/chime` | what other languages need: [Chime from other languages](share/doc/chime/Languages.md) |

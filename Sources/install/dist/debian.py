@@ -42,7 +42,7 @@ cc tick.c -lchime -o tick && ./tick
 | --- | --- |
 | `man chime` | all functions, and a page for each |
 | [html/index.html](html/index.html) | the same, guides and examples, for a browser: `xdg-open /usr/share/doc/libchime-dev/html/index.html` |
-| [C.md](C.md) | Chime from C and C++: how to link it, the kinds of queues, all functions on a page |
+| [C.md](C.md) | Chime from C and C++: how to link it, the kinds of queues, C++ |
 | [examples](examples/README.md) | small programs, one idea each |
 | [Promises.md](Promises.md), [Limits.md](Limits.md), [Platforms.md](Platforms.md) | what you can rely on, what Chime cannot do, what differs between systems |
 | [Troubleshooting.md](Troubleshooting.md) | when a timer does not do what you expect |

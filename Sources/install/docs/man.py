@@ -50,7 +50,7 @@ DEFINES = {"CHIME_SECOND": r"CHIME_(NANOSECOND|MICROSECOND|MILLISECOND|SECOND|MI
 
 # What chime(7) names at its end.
 FILES = [("html/index.html", "this manual, the guides and the examples, for a browser"),
-         ("C.md", "how to link it, the kinds of queues, all functions on a page"), ("Languages.md", "Python, Go, Rust, Node and others"),
+         ("C.md", "how to link it, the kinds of queues, C++"), ("Languages.md", "Python, Go, Rust, Node and others"),
          ("Promises.md, Limits.md", "what you can rely on, and what cannot be"), ("Troubleshooting.md", "when a timer does not tick"),
          ("ComingFrom.md", "libuv, libev, GLib, timerfd and others, call for call"),
          ("examples/README.md", "small programs, in the order in which one learns")]
