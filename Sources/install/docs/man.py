@@ -53,7 +53,8 @@ FILES = [("html/index.html", "this manual, the guides and the examples, for a br
          ("C.md", "how to link it, the kinds of queues, C++"), ("Languages.md", "Python, Go, Rust, Node and others"),
          ("Promises.md, Limits.md", "what you can rely on, and what cannot be"), ("Troubleshooting.md", "when a timer does not tick"),
          ("ComingFrom.md", "libuv, libev, GLib, timerfd and others, call for call"),
-         ("examples/README.md", "small programs, in the order in which one learns")]
+         ("GameTime.md", "for games: a clock of your own, by frames, paused, replayed"),
+         ("examples/README.md", "small programs, the simplest first")]
 FIRST = ["chime_queue_create", "chime_timer_after", "chime_timer_every", "chime_timer_postpone", "chime_timer_cancel",
          "chime_timer_release", "chime_queue_shutdown", "chime_status_message"]
 # Pages of their own in section 7: what each is about; of which paragraphs of chime.h's overview, and which of its sections or

@@ -25,13 +25,13 @@ GUIDES = {
     "C": "how to link Chime, the kinds of queues, C++",
     "Promises": "what holds for every call, on every queue, by number",
     "Limits": "what Chime cannot do, and what it costs",
-    "Platforms": "what differs between systems, and what has run on which",
-    "Troubleshooting": "a timer does not do what you expect, or a program hangs at night",
+    "Platforms": "what differs between systems, and what has run where",
+    "Troubleshooting": "when a timer does not do what you expect, or a program hangs",
     "ComingFrom": "libuv, libev, Asio, Go, tokio, asyncio, Node and others: call for call",
-    "GameTime": "timers on a time of your own, advanced by frames, paused, replayed",
+    "GameTime": "for games: a clock of your own, advanced by frames, paused, slowed down, replayed",
     "Languages": "Python, Go, Rust, Node, Java, LuaJIT and Ruby",
-    "ReleaseNotes": "what changed",
-    "Bundled": "what libchime bundles, and its licences",
+    "ReleaseNotes": "what there is, and what changed",
+    "Bundled": "parts that are not Chime's own, and their licences",
 }
 PLAIN = "{.unparsed}"
 
@@ -140,7 +140,7 @@ def front(overview, about, subjects):
         'With an installed Chime, ' + code("cc tick.c $(pkg-config --cflags --libs chime) -o tick", ()) + ' builds it. What holds'
         ' for all functions (threads, time, ownership, fork, versions) <a href="chime_8h.html#details">stands at the top of'
         ' chime.h</a>.', "",
-        "## Guides {#guides}", "", *guides, "- @subpage Programs - small programs, in the order in which one learns", "",
+        "## Guides {#guides}", "", *guides, "- @subpage Programs - small programs, the simplest first", "",
         "## Functions by subject {#subjects}", "", *rows])
 
 
