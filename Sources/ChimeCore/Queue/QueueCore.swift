@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever has a `Pass`; the rest is constant,
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
-package final class QueueCore: ControlledQueue, @unchecked Sendable {
+package final class QueueCore: WrittenQueue, @unchecked Sendable {
   let id: UInt64
   package let control: QueueControlBlock
   package let label: String
@@ -66,6 +66,10 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   // MARK: For its control block
 
   override func wakeDriver() { driver.wake(self) }
+
+  override func counted(_ writing: borrowing Writing, fromEnd end: Int64, _ word: TimerWord) -> TimerWord? {
+    writing.counted(fromEnd: end, word)
+  }
 
   override func dispose() throws(Forked) {
     // On a bound queue only the bound thread may. If a pass runs, it does so at its end.

@@ -173,7 +173,10 @@ extension Writing {
       return replaced
     }
     let end = sideRecord?.takeCallbackEnd()
-    return giveUp(end.flatMap { counted(fromEnd: $0, new) } ?? new, maybeInInboxOf: control, restIsDone: true)
+    // SAFETY: every queue is one.
+    let core = queue.queue.map { unsafe unsafeDowncast($0, to: WrittenQueue.self) }
+    let counted = end.flatMap { core?.counted(self, fromEnd: $0, new) }
+    return giveUp(counted ?? new, maybeInInboxOf: control, restIsDone: true)
   }
 
   /// Ends the writing of a timer at rest that releases itself: the end of its callback does that, or, where none runs, of
@@ -227,4 +230,10 @@ extension Writing {
       current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
     }.isWaited
   }
+}
+
+/// What a writer asks of its timer's queue.
+package class WrittenQueue: ControlledQueue, @unchecked Sendable {
+  /// The word of a timer whose interval counts from the end of its handler; `nil` if a later transition has decided otherwise.
+  func counted(_: borrowing Writing, fromEnd _: Int64, _: TimerWord) -> TimerWord? { nil }
 }

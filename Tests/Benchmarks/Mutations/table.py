@@ -1003,7 +1003,7 @@ mutation("self-release-left-undone", "8", "Writing.giveUp", "P4e: a writer does 
          (WRITING, "    if «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {"),
          I("the end of a tick of a timer that releases itself"))
 mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does not count the interval from a callback's end",
-         (WRITING, "    return giveUp(«BROKEN ? new : »end.flatMap {"), I("the end of a tick whose interval"))
+         (WRITING, "    return giveUp(«BROKEN ? new : »counted ?? new"), I("the end of a tick whose interval"))
 mutation("interval-counted-twice", "4", "SideRecordRef.noteStart", "P4e: the end of an earlier callback counts again",
          ("Slot/SideRecordRef.swift", "    «if !BROKEN { »_ = takeCallbackEnd()« }»\n"), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
