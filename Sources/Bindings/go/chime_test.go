@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -372,6 +373,43 @@ func TestResetSaysTrueOrTheOldTickComes(t *testing.T) {
 		expect(t, "ticks", atomic.LoadInt32(&ticks) == 0, reset)
 		must(timer.Release())
 	}
+}
+
+// A program that counts what is to come by these answers (a WaitGroup, say) must not count one tick twice.
+func TestOfGoroutinesThatStopAndResetOneTakesATickBack(t *testing.T) {
+	queue := must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	timer := must(queue.After(time.Hour, func(*Tick) {}))
+	defer timer.Release()
+	started, taken := int64(1), int64(0)
+	var all sync.WaitGroup
+	for index := 0; index < 4; index++ {
+		again := index%2 == 0
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for round := 0; round < 20000; round++ {
+				took := false
+				if again {
+					took = timer.Reset(time.Hour)
+					atomic.AddInt64(&started, 1)
+				} else if round%2 == 0 {
+					took = timer.Stop()
+				} else {
+					status, err := timer.CancelAndWait(Forever)
+					took = must(status, err)&Ignored == 0
+				}
+				if took {
+					atomic.AddInt64(&taken, 1)
+				}
+			}
+		}()
+	}
+	all.Wait()
+	if timer.Stop() {
+		taken++
+	}
+	expect(t, "taken back", taken, started)
 }
 
 func TestATimerIsStoppedAndResetAsThoseOfTimeAre(t *testing.T) {

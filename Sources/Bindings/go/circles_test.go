@@ -208,6 +208,28 @@ func TestNoExtraTickIsWithoutItsFunction(t *testing.T) {
 	}
 }
 
+func TestAnExtraTickComesThoughNobodyHoldsTheTimer(t *testing.T) {
+	queue := must(NewQueue(Virtual, QueueOptions{}))
+	defer queue.Close()
+	count := 0
+	func() {
+		must(must(queue.Create(TimerOptions{}, func(*Tick) { count++ })).Fire())
+		finished := must(queue.After(0, func(*Tick) { count++ }))
+		must(0, queue.Advance(0))
+		must(finished.Fire())
+	}()
+	for round := 0; round < 3; round++ {
+		collectNow()
+	}
+	must(0, queue.Advance(0))
+	expect(t, "ticks", count, 3)
+	for late := time.Now().Add(watchdog); must(queue.Stats()).Timers > 0; collectNow() {
+		if time.Now().After(late) {
+			t.Fatal("a timer at rest that nobody holds is not collected")
+		}
+	}
+}
+
 func TestNoCancelledTickIsWithoutItsFunction(t *testing.T) {
 	queue, seen, _ := virtual(t)
 	again := 1

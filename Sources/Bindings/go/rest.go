@@ -137,6 +137,12 @@ func (r *rest) isAtRest() bool {
 	return state != C.CHIME_STATE_RUNNING && state != C.CHIME_STATE_SUSPENDED
 }
 
+// isFired is whether an extra tick may be to come.
+func (r *rest) isFired() bool {
+	defer r.locked()()
+	return r != nil && r.call != nil && r.fires > 0
+}
+
 // findExtra finds out whether a timer at rest has an extra tick to come, of which nothing else tells: a suspend drops it and
 // says so; then it is requested again. doubt: another may be on its way.
 func (r *rest) findExtra(doubt bool) {
@@ -160,11 +166,24 @@ var errAtRest = &Error{Unsupported, "the timer is at rest, where only those who 
 // change makes a call that changes the timer's state. starts: the function is Chime's from before it on.
 func (t *Timer) change(starts bool, call func(id C.chime_timer_t) C.chime_status) (Status, error) {
 	r := t.rest()
+	defer r.locked()()
+	return t.changeIn(r, starts, call)
+}
+
+// locked locks, and gives what unlocks. A timer that Go does not know has nothing to lock.
+func (r *rest) locked() func() {
+	if r == nil {
+		return func() {}
+	}
+	r.lock.Lock()
+	return r.lock.Unlock
+}
+
+// changeIn is change, under the lock.
+func (t *Timer) changeIn(r *rest, starts bool, call func(id C.chime_timer_t) C.chime_status) (Status, error) {
 	if r == nil {
 		return t.call(call)
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	if starts && r.call == nil && !r.gone {
 		if t.function == nil {
 			return Unsupported, errAtRest

@@ -46,12 +46,12 @@ func (t *Timer) ID() uint64 {
 	return uint64(t.inner.id)
 }
 
-// collect: nobody holds the timer. If it runs, or its function does, which may start it again, the next collection asks
-// again.
+// collect: nobody holds the timer. If it runs, or an extra tick is to come, or its function runs, which may start it again, the
+// next collection asks again.
 func (t *timer) collect() {
 	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
 	status := C.chime_timer_get_info(t.id, &info)
-	if status == C.CHIME_OK && (info.state == C.CHIME_STATE_RUNNING || info.busy != 0) {
+	if status == C.CHIME_OK && (info.state == C.CHIME_STATE_RUNNING || info.busy != 0 || t.rest.isFired()) {
 		if t.queue != nil && t.queue.driven {
 			t.queue = nil // to run, the timer needs a program that drives its queue, and so holds it
 		}
@@ -196,17 +196,31 @@ func (t *Timer) Stop() bool {
 // there.
 func (t *Timer) Reset(delay time.Duration) bool {
 	delay = orNow(delay)
+	status, was := t.reset(delay)
+	if !status.tookEffect() {
+		t.settle()
+	}
+	return was
+}
+
+// reset is one step for other goroutines: of two that Stop or Reset, only one takes a tick back.
+func (t *Timer) reset(delay time.Duration) (Status, bool) {
+	r := t.rest()
+	defer r.locked()()
 	// Suspending says in one step whether a tick was still to come. After a restart that would not be known.
-	suspended, _ := t.Suspend()
+	suspended, _ := t.changeIn(r, false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
 	took := suspended.tookEffect()
 	was := took || t.State() == SuspendedState
-	if _, err := t.RestartAfter(delay); err != nil {
+	status, err := t.changeIn(r, true, func(id C.chime_timer_t) C.chime_status {
+		return C.chime_timer_restart_after(id, C.int64_t(delay))
+	})
+	if err != nil {
 		if took {
 			t.Resume()
 		}
-		return false
+		return status, false
 	}
-	return was
+	return status, was
 }
 
 // orNow is a delay as package time takes it: that of a time.Until may be over.
@@ -238,7 +252,7 @@ func (t *Timer) cancelAndWait(ctx context.Context, timeout time.Duration) (Statu
 		return await(ctx, t.ID(), timeout, call)
 	}
 	// At once, whoever waits already; and mostly there is nothing to wait for.
-	first, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
+	first, err := t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 	if err != nil || first&Running == 0 {
 		return first, err
 	}
