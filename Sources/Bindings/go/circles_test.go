@@ -230,6 +230,24 @@ func TestAnExtraTickComesThoughNobodyHoldsTheTimer(t *testing.T) {
 	}
 }
 
+func TestAnExtraTickIsScheduledForTheFirstCallOfFire(t *testing.T) {
+	queue, seen, function := virtual(t)
+	timer := must(queue.After(5, function))
+	must(queue.Suspend())
+	must(0, queue.Advance(10))
+	must(timer.Fire())
+	must(0, queue.Advance(10))
+	must(timer.Fire())
+	must(timer.Activate()) // which is ignored
+	must(0, queue.Advance(10))
+	must(queue.Resume())
+	must(0, queue.Advance(0))
+	expect(t, "ticks", len(*seen), 2)
+	for _, tick := range *seen {
+		expect(t, "scheduled", tick.Scheduled, map[TickKind]time.Duration{Due: 5, Fired: 10}[tick.Kind])
+	}
+}
+
 func TestNoCancelledTickIsWithoutItsFunction(t *testing.T) {
 	queue, seen, _ := virtual(t)
 	again := 1

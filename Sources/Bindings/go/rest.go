@@ -22,6 +22,7 @@ type rest struct {
 	id     C.chime_timer_t
 	inside bool // a call of the function is under way
 	fires  int  // accepted calls of Fire whose extra tick has not begun; more than 1: perhaps
+	sure   bool // since the last of them neither an extra tick has begun, nor may one have been dropped: it is to come
 	doubt  bool // an extra tick that was dropped may be on its way all the same
 	ended  int  // Cancelled ticks to come
 	going  bool // the timer was started, and its end has not been counted since
@@ -78,8 +79,11 @@ func (r *rest) begin(id C.chime_timer_t, kind TickKind) func(*Tick) {
 	r.named(id)
 	r.inside = true
 	r.doubt = false
-	if kind == Fired && r.fires == 1 {
-		r.fires = 0 // of several calls the last may have come when this tick was on its way: settle finds out
+	if kind == Fired {
+		r.sure = false
+		if r.fires == 1 {
+			r.fires = 0 // of several calls the last may have come when this tick was on its way: settle finds out
+		}
 	}
 	if kind == Cancelled {
 		r.countEnd()
@@ -105,7 +109,7 @@ func (r *rest) settle(kind TickKind) {
 	if r.call == nil || r.inside || r.gone {
 		return
 	}
-	if r.fires > 1 && r.isAtRest() {
+	if r.fires > 1 && !r.sure && r.isAtRest() {
 		r.findExtra(kind == -1)
 	}
 	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
@@ -146,7 +150,7 @@ func (r *rest) isFired() bool {
 // findExtra finds out whether a timer at rest has an extra tick to come, of which nothing else tells: a suspend drops it and
 // says so; then it is requested again. doubt: another may be on its way.
 func (r *rest) findExtra(doubt bool) {
-	r.fires, r.doubt = 0, doubt
+	r.fires, r.sure, r.doubt = 0, false, doubt
 	if Status(C.chime_timer_suspend(r.id)).tookEffect() && Status(C.chime_timer_fire(r.id)).tookEffect() {
 		r.accepted()
 	}
@@ -155,6 +159,7 @@ func (r *rest) findExtra(doubt bool) {
 // accepted: an extra tick is to come.
 func (r *rest) accepted() {
 	r.fires++
+	r.sure = true
 	if r.doubt {
 		r.fires = 2
 	}
@@ -193,7 +198,7 @@ func (t *Timer) changeIn(r *rest, starts bool, call func(id C.chime_timer_t) C.c
 	r.countEnd()
 	status, err := t.call(call)
 	if status.tookEffect() {
-		r.fires, r.doubt = 0, r.doubt || r.fires > 0 // the call has dropped the extra tick
+		r.fires, r.sure, r.doubt = 0, false, r.doubt || r.fires > 0 // the call has dropped the extra tick
 		r.going = r.last && (starts || r.going)
 	}
 	r.countEnd()
@@ -204,7 +209,7 @@ func (t *Timer) changeIn(r *rest, starts bool, call func(id C.chime_timer_t) C.c
 func (t *Timer) start(call func(id C.chime_timer_t) C.chime_status) (Status, error) {
 	status, err := t.change(true, call)
 	if !status.tookEffect() {
-		t.settle()
+		t.settle(false)
 	}
 	return status, err
 }
@@ -233,13 +238,14 @@ func (t *Timer) fire() (Status, error) {
 	return status, err
 }
 
-// settle is called after a call that may have stopped the timer, or has failed to start it.
-func (t *Timer) settle() {
+// settle is called after a call that may have stopped the timer, or has failed to start it. mayDrop: it was made without the
+// lock, and may have dropped the extra tick.
+func (t *Timer) settle(mayDrop bool) {
 	if r := t.rest(); r != nil {
 		r.lock.Lock()
 		defer r.lock.Unlock()
-		if r.fires > 0 {
-			r.fires = 2 // the call may have dropped the extra tick
+		if mayDrop && r.fires > 0 {
+			r.fires, r.sure = 2, false
 		}
 		r.settle(-1)
 	}

@@ -181,7 +181,7 @@ func (t *Timer) Fire() (Status, error) {
 // Cancel stops the timer. It may be activated again. Running: a function that had started has not returned, whatever the
 // timer's state. Ignored: there was nothing to stop, because the last tick has started already.
 func (t *Timer) Cancel() (Status, error) {
-	defer t.settle()
+	defer t.settle(false)
 	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
@@ -198,7 +198,7 @@ func (t *Timer) Reset(delay time.Duration) bool {
 	delay = orNow(delay)
 	status, was := t.reset(delay)
 	if !status.tookEffect() {
-		t.settle()
+		t.settle(false)
 	}
 	return was
 }
@@ -238,7 +238,7 @@ func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
 }
 
 func (t *Timer) cancelAndWait(ctx context.Context, timeout time.Duration) (Status, error) {
-	defer t.settle()
+	defer t.settle(true)
 	call := func(timeout time.Duration) (Status, error) {
 		return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
 	}
