@@ -3,6 +3,7 @@ package chime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -245,6 +246,36 @@ func TestAnExtraTickIsScheduledForTheFirstCallOfFire(t *testing.T) {
 	expect(t, "ticks", len(*seen), 2)
 	for _, tick := range *seen {
 		expect(t, "scheduled", tick.Scheduled, map[TickKind]time.Duration{Due: 5, Fired: 10}[tick.Kind])
+	}
+}
+
+// The release of a timer that nobody holds is inside the queue for as long as its function gone runs.
+func TestACollectionIsInNobodysWay(t *testing.T) {
+	for kind, drive := range map[Kind]func(*Queue) error{
+		Virtual: func(queue *Queue) error { return queue.Advance(1) },
+		Host:    func(queue *Queue) error { _, err := queue.Run(); return err },
+	} {
+		queue := must(NewQueue(kind, QueueOptions{}))
+		inside := make(chan struct{})
+		func() {
+			must(queue.After(0, func(*Tick) {}, func() {
+				close(inside)
+				time.Sleep(20 * time.Millisecond)
+			}))
+		}()
+		same(t, "to rest", drive(queue), nil)
+		for late, is := time.After(watchdog), true; is; {
+			runtime.GC()
+			select {
+			case <-inside:
+				is = false
+			case <-late:
+				t.Fatal("not collected")
+			case <-time.After(time.Millisecond):
+			}
+		}
+		same(t, fmt.Sprint("driven meanwhile, kind ", kind), drive(queue), nil)
+		must(0, queue.Close())
 	}
 }
 

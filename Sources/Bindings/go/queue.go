@@ -276,7 +276,7 @@ func (q *Queue) Now() (time.Duration, error) {
 // of them panics, the others still run, and then the first panic comes out of Advance. Forever is refused, because a timer that
 // repeats would tick for 292 years: to run until no timer is left, advance to NextDeadline as long as that is not Forever.
 func (q *Queue) Advance(duration time.Duration) error {
-	_, _, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance(id, C.int64_t(duration)) })
+	_, _, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance(id, C.int64_t(duration)) })
 	return err
 }
 
@@ -308,20 +308,20 @@ func (q *Queue) Process(most uint32) (int, error) {
 // Run drives a host-driven queue on this thread, until no timer is running. If a function panics, Run ends as by Stop, and
 // the panic comes out of it.
 func (q *Queue) Run() (Status, error) {
-	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, 0) })
+	_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, 0) })
 	return status, err
 }
 
 // RunUntilStopped drives a host-driven queue on this thread, until Stop, or until a function panics, as in Run.
 func (q *Queue) RunUntilStopped() (Status, error) {
-	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_UNTIL_STOPPED) })
+	_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_UNTIL_STOPPED) })
 	return status, err
 }
 
 // RunOnce drives a host-driven queue on this thread, until something has been called: all that was due then. Ignored: nothing was,
 // and no timer runs but background ones.
 func (q *Queue) RunOnce() (Status, error) {
-	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_ONCE) })
+	_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_ONCE) })
 	return status, err
 }
 

@@ -288,8 +288,20 @@ func (q *Queue) makesRoom() bool {
 	return false
 }
 
-// How many releases of garbage are under way, each on a goroutine of its own.
-var releasing int32
+// How many releases of garbage, each on a goroutine of its own, have begun and have ended.
+var releasesBegun, releasesEnded uint32
+
+// drive is enter, of a call that one thread at a time may make. A release of garbage, of which the program knows nothing, may be
+// inside the queue: it is waited for; a second at most, since its function `gone` may wait for the caller.
+func (q *Queue) drive(call func(id C.chime_queue_t) C.chime_go_answer) (C.chime_go_answer, Status, error) {
+	for late := time.Now().Add(time.Second); ; time.Sleep(20 * time.Microsecond) {
+		ended := atomic.LoadUint32(&releasesEnded)
+		answer, status, err := q.enter(call)
+		if status != Busy || atomic.LoadUint32(&releasesBegun) == ended || time.Now().After(late) {
+			return answer, status, err
+		}
+	}
+}
 
 // collectNow returns when finalizers of what was garbage before have run, and their releases; or after a second, since a function
 // `gone` may wait for the caller.
@@ -302,7 +314,7 @@ func collectNow() {
 	case <-ran:
 	case <-time.After(time.Second):
 	}
-	for atomic.LoadInt32(&releasing) > 0 && time.Now().Before(late) {
+	for atomic.LoadUint32(&releasesBegun) != atomic.LoadUint32(&releasesEnded) && time.Now().Before(late) {
 		time.Sleep(20 * time.Microsecond)
 	}
 }

@@ -59,10 +59,10 @@ func (t *timer) collect() {
 		return
 	}
 	// Functions may run inside the call: they must not hold up other finalizers.
-	atomic.AddInt32(&releasing, 1)
+	atomic.AddUint32(&releasesBegun, 1)
 	go func() {
 		answer := C.chime_go_release(t.id)
-		atomic.AddInt32(&releasing, -1)
+		atomic.AddUint32(&releasesEnded, 1)
 		raise(answer.raised)
 	}()
 }
