@@ -548,6 +548,7 @@ class BaseQueue {
   #nextFunction = 0;
   #calledFunctions = 0;
   #waits = new Set(); // what close ends: sleepers, loops over ticks
+  #suspensions = 0; // calls of suspend that no resume has taken back
   #steps; // inside advanceAsync: { end, hasCalled }
   #cause; // the latest tick or function of advanceAsync: { instant, depth }, how many there one after another have made it due
   #causes = new Map(); // of timers, those that have set them
@@ -589,6 +590,7 @@ class BaseQueue {
     hasDates = (queue) => queue.#hasDates;
     letGo = (queue, id) => {
       if (!queue.#held.delete(id)) return;
+      queue.#causes.delete(id);
       queue.#referred.delete(id);
       queue.#stay();
     };
@@ -752,10 +754,15 @@ class BaseQueue {
   }
 
   suspend() {
-    return outcomeOf(got(native.queueSuspend(this.#native)));
+    const outcome = outcomeOf(got(native.queueSuspend(this.#native)));
+    this.#suspensions++;
+    return outcome;
   }
   resume() {
-    return outcomeOf(got(native.queueResume(this.#native)));
+    if (this.#steps?.hasCalled && this.#suspensions === 0 && !this.#isClosed) return Outcome.IGNORED; // that of #step stays
+    const outcome = outcomeOf(got(native.queueResume(this.#native)));
+    if (outcome !== Outcome.IGNORED) this.#suspensions--;
+    return outcome;
   }
 
   close() {

@@ -5,7 +5,7 @@ const { test } = require('node:test');
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { inspect } = require('node:util');
 const { Queue, VirtualQueue, State, memoryUsed } = require('..');
-const { collected, failsWith } = require('./helping');
+const { collected, failsWith, run } = require('./helping');
 
 test('ticks come at exactly their deadlines, in order, and say what they are', () => {
   const queue = new VirtualQueue({ start: 1_700_000_000_123 }), seen = [];
@@ -237,6 +237,36 @@ test('advanceAsync does all that promises have to do after each tick, as the loo
   const virtual = await program(new VirtualQueue());
   assert.deepEqual(virtual, ['soon', 'sooner', 'fired', 'A', 'B', 'C', 'function', 'at once'].flatMap((name) => [name, `${name} then`]));
   assert.deepEqual(await program(new Queue()), virtual);
+});
+
+test('advanceAsync keeps nothing of timers that have ended', () => {
+  const program = `
+    const virtual = new chime.VirtualQueue(), used = () => (gc(), process.memoryUsage().heapUsed), [first, last] = [3000, 30_000];
+    let count = 0, before;
+    const next = () => {
+      count++;
+      if (count === first) before = used();
+      if (count < last) return virtual.after(1, next);
+      const grown = (used() - before) / (last - first);
+      console.log(grown < 30 ? 'nothing' : grown);
+    };
+    virtual.after(1, next);
+    virtual.advanceAsync(last);`;
+  assert.deepEqual(run(program, '--expose-gc'), { status: 0, stdout: 'nothing\n', stderr: '' });
+});
+
+test('in advanceAsync, too, resume takes back what the program has suspended', async () => {
+  const queue = new VirtualQueue(), seen = [];
+  queue.runSoon(() => {
+    seen.push(queue.resume(), queue.suspend(), queue.resume(), queue.resume());
+    Promise.resolve().then(() => seen.push('promise'));
+  });
+  queue.runSoon(() => seen.push('next', queue.suspend()));
+  queue.runSoon(() => seen.push('held'));
+  await queue.advanceAsync(1);
+  seen.push(queue.resume(), queue.resume());
+  await queue.advanceAsync(1);
+  assert.deepEqual(seen, ['ignored', 'running', 'ok', 'ignored', 'promise', 'next', 'running', 'ok', 'ignored', 'held']);
 });
 
 test('advanceAsync counts what makes itself due over the whole call, and not what is due beside it', async () => {
