@@ -412,6 +412,34 @@ func TestOfGoroutinesThatStopAndResetOneTakesATickBack(t *testing.T) {
 	expect(t, "taken back", taken, started)
 }
 
+// A Resume of another goroutine does not let the tick through that a Reset has taken back.
+func TestAResumeComesBeforeAResetOrBehindIt(t *testing.T) {
+	queue := must(NewQueue(Precise, QueueOptions{}))
+	defer queue.Close()
+	for round := 0; round < 2000; round++ {
+		var ticks int32
+		timer := must(queue.After(0, func(*Tick) { atomic.AddInt32(&ticks, 1) }))
+		end, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				select {
+				case <-end:
+					return
+				default:
+					timer.Resume()
+				}
+			}
+		}()
+		reset := timer.Reset(time.Hour)
+		must(timer.CancelAndWait(watchdog))
+		close(end)
+		<-ended
+		expect(t, "ticks", atomic.LoadInt32(&ticks) == 0, reset)
+		must(timer.Release())
+	}
+}
+
 func TestATimerIsStoppedAndResetAsThoseOfTimeAre(t *testing.T) {
 	queue := must(NewQueue(Virtual, QueueOptions{}))
 	ticks := 0

@@ -159,6 +159,11 @@ func (t *Timer) Suspend() (Status, error) {
 
 // Resume lets them through again, as the schedule says.
 func (t *Timer) Resume() (Status, error) {
+	defer t.rest().locked()() // not within a Reset, which suspends
+	return t.resume()
+}
+
+func (t *Timer) resume() (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_resume(id) })
 }
 
@@ -216,7 +221,7 @@ func (t *Timer) reset(delay time.Duration) (Status, bool) {
 	})
 	if err != nil {
 		if took {
-			t.Resume()
+			t.resume()
 		}
 		return status, false
 	}
