@@ -20,10 +20,10 @@ BYTES_arm64 := 425000
 
 CC_riscv64 := riscv64-linux-gnu-gcc
 START_riscv64 := $(call QEMU,riscv64)
-BYTES_riscv64 := 335000
+BYTES_riscv64 := 350000
 
 CC_musl := musl-gcc
-BYTES_musl := 410000
+BYTES_musl := 435000
 
 CC_musl-static := $(CC_musl)
 STATIC_musl-static := yes

@@ -1302,9 +1302,6 @@ mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts
          C("queue_options_are_checked"))
 mutation("turn-without-time", "12", "TimerSlot.pendingCallbackTime", "an extra tick comes before those that were asked for earlier",
          ("Slot/TimerSlot+Turn.swift", "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
-mutation("scratch-moved-short", "8", "PassList.move", "the last of what moves to a larger place is lost",
-         ("Storage/PassScratch.swift", "update(from: base.unsafelyUnwrapped, count: count)", "update(from: base.unsafelyUnwrapped, count: BROKEN ? count - 1 : count)"),
-         C("a_storm_of_calls_on_a_dispatch", CSUITE_SCALE="4"))
 mutation("random-beyond", "3", "QueueControlBlock.randomPart", "never draws the greatest number",
          ("Storage/QueueControlBlock+Random.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
          C("jitter_has_each_of_its_values"))
