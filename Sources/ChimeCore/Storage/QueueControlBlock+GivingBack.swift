@@ -18,6 +18,8 @@ extension QueueControlBlock {
     _ = unsafe storage.pointee.slots.withLockIfSoon { store in
       giveBackFirstWheelPages()
       listReturned(&store)
+      listSpare(&store)
+      unsafe storage.pointee.lackedBeside.store(0, ordering: .relaxed)
       var chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
         if Slab.canGiveBack(chunk, but: store.fresh) { unsafe chunk.head.pointee.pages = .leaving }

@@ -12,6 +12,7 @@ extension QueueControlBlock {
       listReturned(&store)
       guard let index = take(&store) else { return nil }
       cache?.fill { take(&store) }
+      keepSpare(&store)
       showGivenOut(store)
       return index
     }
@@ -75,6 +76,7 @@ extension QueueControlBlock {
     let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in
       listReturned(&store)
       while let index = next() { put(index, &store) }
+      keepSpare(&store)
     }
     if isDone != nil { return }
     var returned = ReturnedSlots()
@@ -96,6 +98,30 @@ extension QueueControlBlock {
     while let index = returned.pop() { put(index, &store) }
   }
 
+  /// Keeps slots of the list beside it for those who find it taken: as many as they have lacked, but half of the list at
+  /// most. Without that each thread that loses its processor there would cost another chunk.
+  private func keepSpare(_ store: inout SlotStore) {
+    let lacked = unsafe storage.pointee.lackedBeside.load(ordering: .relaxed)
+    if unsafe lacked == 0 || storage.pointee.spare.load(ordering: .relaxed) != .none { return }
+    var spare = ReturnedSlots()
+    for _ in 0..<min(lacked, store.free.count / 2) {
+      guard let index = store.free.popFirst() else { break }
+      index.chunk.count(out: 1)
+      spare.push(index)
+    }
+    spare.becomeSpare(of: self)
+  }
+
+  /// Puts what was kept beside the list back; false if that is nothing.
+  @discardableResult
+  func listSpare(_ store: inout SlotStore) -> Bool {
+    var spare = ReturnedSlots.takeSpare(of: self)
+    spare.reverse()
+    let count = store.free.count
+    while let index = spare.pop() { put(index, &store) }
+    return store.free.count > count
+  }
+
   private func take(_ store: inout SlotStore) -> SlotIndex? {
     let index: SlotIndex
     // The list keeps as many as a cache; unused slots come while too few others would come before a slot is used again.
@@ -104,7 +130,7 @@ extension QueueControlBlock {
     } else if !store.fresh.isEmpty || addFresh(&store), let fresh = store.fresh.next() {
       index = fresh
       if store.freshHaveLeft { Slab.haveBackCell(of: fresh) }
-    } else if let free = store.free.popFirst() {
+    } else if store.free.count > 0 || listSpare(&store), let free = store.free.popFirst() {
       index = free
     } else {
       return nil
@@ -114,11 +140,15 @@ extension QueueControlBlock {
   }
 
   /// Takes a slot while another thread stands still with the lock: the oldest of those that were left beside the list, if
-  /// enough others stay there (P14e), or a new one.
+  /// enough others stay there (P14e), or one of those that are kept there, or a new one.
   @inline(never)
   private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
     var returned = ReturnedSlots.take(from: self)
-    let index = returned.takeBehind(ThreadCache.kept, cache)
+    var index = returned.takeBehind(ThreadCache.kept, cache)
+    if index == nil {
+      returned.put(on: ReturnedSlots.takeSpare(of: self))
+      index = returned.takeBehind(ThreadCache.kept, cache)
+    }
     returned.leave(in: self)
     // Their chunks count them as given out.
     guard index == nil else {
@@ -126,6 +156,7 @@ extension QueueControlBlock {
       return index
     }
     guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
+    unsafe storage.pointee.lackedBeside.wrappingAdd(Slab.slotsPerChunk, ordering: .relaxed)
     cache?.fill { fresh.next() }
     var others = ReturnedSlots()
     while let index = fresh.next() { others.push(index) }
@@ -313,6 +344,18 @@ extension Chunk {
     return slots
   }
 
+  /// All that are kept beside a list.
+  static func takeSpare(of control: QueueControlBlock) -> ReturnedSlots {
+    var slots = ReturnedSlots()
+    slots.latest = unsafe control.storage.pointee.spare.exchange(.none, ordering: .acquiring)
+    return slots
+  }
+
+  /// Keeps them beside the list, where there are none. Behind its lock.
+  consuming func becomeSpare(of control: QueueControlBlock) {
+    unsafe control.storage.pointee.spare.store(latest, ordering: .releasing)
+  }
+
   mutating func push(_ index: SlotIndex) {
     Slab.slot(index).nextFree = latest
     latest = SlotLink(index)
@@ -371,7 +414,9 @@ extension Chunk {
     }
   }
 
-  private mutating func put(on others: ReturnedSlots) {
+  /// Puts them on top of others.
+  mutating func put(on others: ReturnedSlots) {
+    oldest = nil
     guard var last = latest.slot else { return self = others }
     while let next = last.nextFree.slot { last = next }
     last.nextFree = others.latest

@@ -109,6 +109,7 @@ import Testing
       if let cache = thread.cache(of: core.control) { thread.evict(cache) }
       return unsafe core.control.storage.pointee.slots.withLock { store in
         core.control.listReturned(&store)
+        core.control.listSpare(&store)
         let free = (0..<store.free.count).compactMap { _ in store.free.popFirst() }
         for index in free { store.free.append(index) }
         return free + Array(store.fresh)
@@ -140,6 +141,21 @@ import Testing
     #expect(added <= 1)
     #expect(after.count == before.count + added * Slab.slotsPerChunk)
     #expect(Set(after.map(\.number)).count == after.count)
+  }
+
+  /// Threads that lose their processor with the list, one after another, cost no chunk each (P14h).
+  @Test(arguments: [false, true]) func aListThatStandsStillAgainAndAgainMakesNoChunkEachTime(isLimited: Bool) throws {
+    let core = try QueueCore.makeForTest(timerLimit: isLimited ? 1000 : 0)
+    defer { core.release() }
+    _ = TimerRef.release(try core.makeTimer())
+    let before = core.control.chunkCount
+    for _ in 0..<40 {
+      let timers = try unsafe core.control.storage.pointee.slots.withLock { _ in
+        try (0..<200).map { _ in try core.makeTimer() }
+      }
+      for timer in timers { _ = TimerRef.release(timer) }
+    }
+    #expect(core.control.chunkCount - before <= 4)
   }
 
   /// What a grower leaves who comes late, behind one that has left more (P14i). A pass with too little ends the process.

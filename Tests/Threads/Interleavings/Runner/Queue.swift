@@ -82,6 +82,7 @@ final class Queue {
     defer { Seam.isOn = wasOn }
     return core.control.storage.pointee.slots.withLock { store in
       core.control.listReturned(&store)
+      core.control.listSpare(&store)
       return store.free.count + Int(store.fresh.count)
     }
   }
