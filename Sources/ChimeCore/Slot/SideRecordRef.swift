@@ -71,7 +71,6 @@ import Synchronization
   /// Policy *delay*: a callback starts, until whose end the timer is due by then.
   func noteStart(_ generation: UInt64, provisionally deadline: Int64) {
     writerFields.provisional = (generation, deadline)
-    _ = takeCallbackEnd()
   }
 
   /// When the callback has ended that left the rest of its end to the writer; `nil` if none did.

@@ -263,10 +263,8 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
          C("async_runs_once_then_finalizes"))
 mutation("named-list-freed", "8, 9", "NamedHandlers.change", "P30: the list that a tick reads is released by who changes it",
          ("Slot/NamedHandlers.swift", "list: isLeft« && !BROKEN» ? nil"), I("a tick of a timer with added handlers"))
-mutation("named-read-unseen", "8, 9", "NamedHandlers.beginReading", "P30: a tick reads a list that was changed before it said so",
-         ("Slot/NamedHandlers.swift", "      if now == list« || BROKEN» { return"), I("named handlers beside a tick"))
 mutation("named-begins-removed", "7", "Entry.begins", "P30: a handler that was removed is called",
-         ("Slot/NamedHandlers.swift", "    if !entry.begins()«, !BROKEN» { return true }"), C("a_handler_may_remove_itself"))
+         ("Slot/NamedHandlers.swift", "    if !entry.begins()«, !BROKEN» { return true }"), I("a tick of a timer with added handlers"))
 mutation("destructor-locked", "9", "TimerTarget.release", "calls the destructor with its lock held",
          (TARGET, "«    if BROKEN { try firstTimer.withLock { _ throws(Forked) in try destructor?(object) }; return true }\n»"
                   "    try destructor?(object)\n    return true\n"),
@@ -1005,9 +1003,7 @@ mutation("self-release-left-undone", "8", "Writing.giveUp", "P4e: a writer does 
          (WRITING, "    if «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {"),
          I("the end of a tick of a timer that releases itself"))
 mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does not count the interval from a callback's end",
-         (WRITING, "    return giveUp(«BROKEN ? new : »counted ?? new"), I("the end of a tick whose interval"))
-mutation("interval-counted-twice", "4", "SideRecordRef.noteStart", "P4e: the end of an earlier callback counts again",
-         ("Slot/SideRecordRef.swift", "    «if !BROKEN { »_ = takeCallbackEnd()« }»\n"), I("the end of a tick whose interval"))
+         (WRITING, "    let counted = «BROKEN ? nil : »end.flatMap { core?.counted("), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
          ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
           "    if BROKEN { unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
@@ -1122,9 +1118,6 @@ mutation("expiring-ends-though-reset", "3", "LimitedValue.end", "a tick that had
          I("a reset and an acquire beside"))
 mutation("expiring-not-held", "8", "Expiring.acquire", "a value that was acquired is not held",
          (LIMITED, "== Uses.isThere ? $0 + «(BROKEN ? 0 : »Uses.one«)» : nil"), I("a reset and an acquire beside"))
-mutation("expiring-twice-ended", "8", "LimitedValue.isOverNow", "P29: a tick and a release both end the value",
-         (LIMITED, "        expected: current, desired: Self.ended, ordering: .acquiringAndReleasing)\n      if isDone« || BROKEN» { return true }"),
-         I("a reset and an acquire beside expiry and release"))
 mutation("expiring-told-though-released", "7", "LimitedValue.mayTell", "P29: a value that was released tells of its end",
          (LIMITED, "package func mayTell() -> Bool { changeUses { «BROKEN || »$0 & Uses.isClosed == 0"),
          I("a reset and an acquire beside expiry and release"))

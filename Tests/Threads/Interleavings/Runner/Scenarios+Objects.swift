@@ -193,18 +193,23 @@ extension Scenario {
       },
       // P30
       standing("a tick of a timer with added handlers", kind) { world, queue, inside in
-        let counted = Counted()
-        _ = Unmanaged.passRetained(counted)
+        let (counted, later) = (Counted(), Counted())
+        for counted in [counted, later] { _ = Unmanaged.passRetained(counted) }
         let handler = TickFunction { _, context in Counted.of(context).calls += 1 }
         let timer = world.timer(queue, after: millisecond, every: 40 * millisecond) { _ in inside() }
         let status = timer.ref?.addHandler("key", handler, counted.context, Counted.end)
         world.expect(status == .ok, "add_handler answered \(String(describing: status))")
+        var calls = 0
         return (
           {
             _ = timer.ref?.removeHandler("key")
-            _ = timer.ref?.addHandler("key", handler, counted.context, Counted.end)
+            calls = counted.calls
+            _ = timer.ref?.addHandler("key", handler, later.context, Counted.end)
           },
-          { world.expect(counted.ends == 1, "\(counted.ends) finalizers of a handler that was removed") }
+          {
+            world.expect(counted.calls == calls, "a handler that was removed is called")
+            world.expect(counted.ends == 1, "\(counted.ends) finalizers of a handler that was removed")
+          }
         )
       },
       // P29
@@ -300,6 +305,7 @@ private final class ExpiringLog {
   private var id: UInt64 = 0
   private let value = Counted()
   private var expiries = 0
+  private var isReleased = false
   private var expired: Int64?
   /// Those under way, and those that took effect.
   private var resets: [Reset] = []
@@ -354,10 +360,13 @@ private final class ExpiringLog {
     world.call("yield", answers: .ok) { Expiring.yield(id) }
   }
 
-  func release() { world.call("release of the value", answers: .ok, .running) { Expiring.release(id) } }
+  func release() {
+    isReleased = world.call("release of the value", answers: .ok, .running) { Expiring.release(id) } == .ok
+  }
 
   private func expire() {
     expiries += 1
+    world.expect(!isReleased, "an expiry after the release")
     world.expect(value.ends == 0, "an expiry after the finalizer")
     // One that is under way may have set nothing yet; and the queue may have been released meanwhile.
     guard let now = QueueCore.steadyNow(queue.id) else { return }
