@@ -45,9 +45,10 @@ struct PassLock: ~Copyable {
   }
 
   /// Whether a call was refused, which is asked behind `release`.
-  func takeWord() -> Bool {
-    wasRefused.load(ordering: .sequentiallyConsistent) && wasRefused.exchange(false, ordering: .sequentiallyConsistent)
-  }
+  var hasRefused: Bool { wasRefused.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether the calling thread is the one to see to that.
+  func takeWord() -> Bool { wasRefused.exchange(false, ordering: .sequentiallyConsistent) }
 
   var passIsWanted: Bool { isWanted.load(ordering: .sequentiallyConsistent) }
 

@@ -96,7 +96,7 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
         try announceEnd()
       }
       passLock.release()
-      wakeRefused()
+      if passLock.hasRefused { wakeRefused() }
       rounds += 1
       // Other threads may release timers again and again: the host comes once more for them.
       if rounds >= QueueCore.roundsOfCall, driver.isOfHost, !closing.hasBegun { return driver.wake(self) }
@@ -112,9 +112,7 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
   @inline(__always)
   func asPassOfCall(_ body: (borrowing Pass) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
-    guard passLock.takeFast() || driver.isOfHost && passLock.takeOrLeaveWord() else {
-      return QueueControlBlock.isBusy(id)
-    }
+    guard passLock.takeFast() || takeOrLeaveWord() else { return QueueControlBlock.isBusy(id) }
     if isClosed {
       passLock.release()
       return .queueHasEnded
@@ -122,16 +120,18 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
     let status = try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
     try announceEnd()
     passLock.release()
-    wakeRefused()
+    if passLock.hasRefused { wakeRefused() }
     if passLock.passIsWanted { try asPassIfWanted(disposeNow) }
     return status
   }
 
-  /// Behind a pass: a host whose call was refused meanwhile waits for the descriptor, by edges perhaps, of which a thread that
-  /// has only ended a timer makes none.
-  private func wakeRefused() {
-    if driver.isOfHost, passLock.takeWord() { driver.wake(self) }
-  }
+  @inline(never)
+  private func takeOrLeaveWord() -> Bool { driver.isOfHost && passLock.takeOrLeaveWord() }
+
+  /// Behind a pass of a queue whose call was refused meanwhile: its host waits for the descriptor, by edges perhaps, of which
+  /// a thread that has only ended a timer makes none.
+  @inline(never)
+  private func wakeRefused() { if passLock.takeWord() { driver.wake(self) } }
 
   /// Runs `body`, which only looks, as a pass of the calling thread, or as part of the one that it is inside; `nil` where
   /// that thread does not drive the queue, or another one is in a pass.
