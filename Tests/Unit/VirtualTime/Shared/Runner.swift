@@ -11,15 +11,16 @@ struct Progress {
 }
 let progress = Guarded(Progress())
 
-/// Ends the program when tests run, and none has ended for 30 s. A thread of its own, which no queue can hold up.
+/// Ends the program when tests run, and none has ended for two minutes: beside tests that keep all threads of tasks, each move
+/// of time waits for seconds. A thread of its own, which no queue can hold up.
 let watch: Void = Thread.detachNewThread {
   var (last, since) = (-1, ContinuousClock.now)
   while true {
     Thread.sleep(forTimeInterval: 0.5)
     let (ended, running) = progress.withLock { ($0.ended, $0.running) }
     if ended != last || running.isEmpty { (last, since) = (ended, .now) }
-    if ContinuousClock.now - since > .seconds(30) {
-      print("no test has ended for 30 s: \(running.sorted().joined(separator: "; "))")
+    if ContinuousClock.now - since > .seconds(120) {
+      print("no test has ended for two minutes: \(running.sorted().joined(separator: "; "))")
       fflush(nil)
       exit(1)
     }
