@@ -59,9 +59,6 @@ struct CellFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
-  // SAFETY: retained; there until the timer has ended.
-  /// The handlers that were added.
-  let named = unsafe Atomic<Unmanaged<NamedHandlers>?>(nil)
   /// For a deadline that is a time of day: that time, which the cell's deadline follows (see
   /// `QueueControlBlock.followWallClock`). `followsNoWall` for all others.
   let wallDeadline = Atomic<Int64>(SideRecordView.followsNoWall)
@@ -69,20 +66,23 @@ struct CellFlags: OptionSet {
   /// timer is in none. Behind the target's lock.
   let nextOfTarget = Atomic<SlotLink>(.none)
   let previousOfTarget = Atomic<SlotLink>(.none)
-  /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
+  /// Allocated with the timer, and freed with it, by `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// While the enqueued flag is set: the slot version of the timer whose pending callback has the turn. Used by the
   /// pass only.
   let turnVersion = Atomic<UInt32>(0)
   /// The longest random part of a due time; 0: none. Of repeating timers.
   let jitter = Atomic<Int64>(0)
-  /// Policy *delay*: when a callback has ended beside a writer, to whom it left the rest; `Int64.max` for none (P4e).
-  let callbackEnd = Atomic<Int64>(.max)
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
   /// A repeating timer's first delay or deadline, if it is not the interval.
   let hasFirst = Atomic<Bool>(false)
   let first = Atomic<Int64>(0)
+  // SAFETY: retained; there until the timer has ended.
+  /// The handlers that were added.
+  let named = unsafe Atomic<Unmanaged<NamedHandlers>?>(nil)
+  /// Policy *delay*: when a callback has ended beside a writer, to whom it left the rest; `Int64.max` for none (P4e).
+  let callbackEnd = Atomic<Int64>(.max)
 
   /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct WriterFields {
