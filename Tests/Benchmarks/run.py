@@ -1,6 +1,6 @@
 """Runs the peers' programs in turn, round by round, and prints a table for each load. Standard library only.
 
-    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY]
+    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--old DIRECTORY] [--machine]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
 --only: create, postpone, expiry, memory, beat, missed, thread, or million (ten million timers, else left out).
@@ -8,6 +8,7 @@
 --old: a directory with another libchime.so.0: Chime's programs run with that one, too, in rows that are named (old).
     They are the same programs, so that library must have all functions that they use.
 --limit: from then on, counted from the start, every table has only one round.
+--machine: prints processors and kernel, nothing else.
 
 Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
 the same random numbers. Within a table the rows take turns, each round beginning with another one, so that a change of
@@ -245,7 +246,11 @@ def main():
     parser.add_argument("--limit", type=float, default=420)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--old", metavar="DIRECTORY")
+    parser.add_argument("--machine", action="store_true")
     options = parser.parse_args()
+    if options.machine:
+        print(machine())
+        return 0
     scale = QuickScale() if options.quick else Scale()
     scale.rounds, scale.fewer_rounds = options.rounds or scale.rounds, options.rounds
     scale.end = time.monotonic() + options.limit
