@@ -152,7 +152,6 @@ func TestTimesAreThoseOfTheQueuesClock(t *testing.T) {
 	}
 }
 
-// A program that comes from package time waits for what a time.Until says.
 // The queue's clock and Go's are read one after the other, and the system may take the thread's processor in between.
 func TestADeadlineIsNotBeforeItsTime(t *testing.T) {
 	for _, clock := range []Clock{Monotonic, Boottime} {
@@ -176,6 +175,7 @@ func TestADeadlineIsNotBeforeItsTime(t *testing.T) {
 	}
 }
 
+// A program that comes from package time waits for what a time.Until says.
 func TestADelayThatIsOverIsNow(t *testing.T) {
 	queue, seen, push := virtual(t)
 	timer := must(queue.After(time.Hour, push))

@@ -419,22 +419,10 @@ func TestAResumeComesBeforeAResetOrBehindIt(t *testing.T) {
 	for round := 0; round < 2000; round++ {
 		var ticks int32
 		timer := must(queue.After(0, func(*Tick) { atomic.AddInt32(&ticks, 1) }))
-		end, ended := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(ended)
-			for {
-				select {
-				case <-end:
-					return
-				default:
-					timer.Resume()
-				}
-			}
-		}()
+		end := repeatedly(func() { timer.Resume() })
 		reset := timer.Reset(time.Hour)
 		must(timer.CancelAndWait(watchdog))
-		close(end)
-		<-ended
+		end()
 		expect(t, "ticks", atomic.LoadInt32(&ticks) == 0, reset)
 		must(timer.Release())
 	}

@@ -311,22 +311,25 @@ func TestTheProcessEndsAsItShould(t *testing.T) {
 	}
 }
 
-// Collections in a loop until the test ends.
-func collect(t *testing.T) {
-	end, ended := make(chan bool), make(chan bool)
+// Calls a function in a loop until the one that is returned is called, which waits for its end.
+func repeatedly(call func()) (end func()) {
+	stop, ended := make(chan bool), make(chan bool)
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case <-end:
+			case <-stop:
 				return
 			default:
-				runtime.GC()
+				call()
 			}
 		}
 	}()
-	t.Cleanup(func() { close(end); <-ended })
+	return func() { close(stop); <-ended }
 }
+
+// Collections in a loop until the test ends.
+func collect(t *testing.T) { t.Cleanup(repeatedly(runtime.GC)) }
 
 func TestAQueueLastsAsLongAsTheCallThatIsItsLastUse(t *testing.T) {
 	collect(t)

@@ -175,10 +175,13 @@ package final class LimitedValue<Value: Sendable>: @unchecked Sendable {
   /// Gives the value, if its time is not over, and it was not closed; it is needed until one `yield` more.
   package func acquire() -> Acquired {
     guard !isClosed else { return .released }
-    let isOver = QueueCore.steadyNow(queue).map { Self.isOver(deadline.load(ordering: .acquiring), at: $0) } ?? true
-    let change = isOver ? nil : changeUses { $0 & (Uses.isThere | Uses.isClosed) == Uses.isThere ? $0 + Uses.one : nil }
-    if change != nil, let held { return .value(held) }
+    if isThere, isUsedOnceMore(), let held { return .value(held) }
     return isClosed ? .released : .vanished
+  }
+
+  /// False once its time is over, or it was closed.
+  private func isUsedOnceMore() -> Bool {
+    changeUses { $0 & (Uses.isThere | Uses.isClosed) == Uses.isThere ? $0 + Uses.one : nil } != nil
   }
 
   /// Undoes one `acquire`; `nil` if there is none. True if it was the last of what is closed.

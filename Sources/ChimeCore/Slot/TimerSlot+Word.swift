@@ -65,7 +65,6 @@ extension TimerSlot {
   }
 
   /// `endCallback` of the timer with that word; `nil` if it has changed.
-  @inline(__always)
   func tryEndCallback(_ word: TimerWord) -> TimerWord? {
     var next = word.clearing(TimerWord.busyBit | TimerWord.waitedBit)
     if word.isReleased {

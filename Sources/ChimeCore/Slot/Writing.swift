@@ -158,7 +158,6 @@ extension Writing {
   }
 
   /// Whether a callback of the timer has ended beside this writer, and may have left the rest of its end to it (P4e).
-  @inline(__always)
   private func leavesRest(_ current: TimerWord) -> Bool {
     before.isBusy && !current.isBusy && !slot.flags.isDisjoint(with: [.selfRelease, .delayPolicy])
   }

@@ -81,7 +81,7 @@ extension QueueControlBlock {
     if isDone != nil { return }
     var returned = ReturnedSlots()
     while let index = next() { returned.push(index) }
-    returned.leave(in: self)
+    unsafe returned.leave(in: storage.pointee.returned)
   }
 
   /// Puts a slot at the end of the list.
@@ -93,7 +93,7 @@ extension QueueControlBlock {
   /// Puts what was left beside the list into it.
   func listReturned(_ store: inout SlotStore) {
     if unsafe storage.pointee.returned.load(ordering: .relaxed) == .none { return }
-    var returned = ReturnedSlots.take(from: self)
+    var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
     returned.reverse()
     while let index = returned.pop() { put(index, &store) }
   }
@@ -109,13 +109,13 @@ extension QueueControlBlock {
       index.chunk.count(out: 1)
       spare.push(index)
     }
-    spare.becomeSpare(of: self)
+    unsafe spare.leave(in: storage.pointee.spare)
   }
 
   /// Puts what was kept beside the list back; false if that is nothing.
   @discardableResult
   func listSpare(_ store: inout SlotStore) -> Bool {
-    var spare = ReturnedSlots.takeSpare(of: self)
+    var spare = unsafe ReturnedSlots(takenFrom: storage.pointee.spare)
     spare.reverse()
     let count = store.free.count
     while let index = spare.pop() { put(index, &store) }
@@ -143,13 +143,13 @@ extension QueueControlBlock {
   /// enough others stay there (P14e), or one of those that are kept there, or a new one.
   @inline(never)
   private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
-    var returned = ReturnedSlots.take(from: self)
+    var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
     var index = returned.takeBehind(ThreadCache.kept, cache)
     if index == nil {
-      returned.put(on: ReturnedSlots.takeSpare(of: self))
+      unsafe returned.put(on: ReturnedSlots(takenFrom: storage.pointee.spare))
       index = returned.takeBehind(ThreadCache.kept, cache)
     }
-    returned.leave(in: self)
+    unsafe returned.leave(in: storage.pointee.returned)
     // Their chunks count them as given out.
     guard index == nil else {
       atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -160,7 +160,7 @@ extension QueueControlBlock {
     cache?.fill { fresh.next() }
     var others = ReturnedSlots()
     while let index = fresh.next() { others.push(index) }
-    others.leave(in: self)
+    unsafe others.leave(in: storage.pointee.returned)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     return new
   }
@@ -326,100 +326,6 @@ extension Chunk {
   func usedSlots(but fresh: SlotRange) -> SlotRange? {
     if unsafe fresh.containsAll(of: initialNumber) || head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
     return slots.without(fresh)
-  }
-}
-
-/// Free slots that are in no list: a chain, the latest first, through their cells' contexts (P14h).
-@safe struct ReturnedSlots {
-  private var latest = SlotLink.none
-  /// If it is known.
-  private var oldest: SlotIndex?
-
-  init() {}
-
-  /// All that were left beside a list.
-  static func take(from control: QueueControlBlock) -> ReturnedSlots {
-    var slots = ReturnedSlots()
-    slots.latest = unsafe control.storage.pointee.returned.exchange(.none, ordering: .acquiring)
-    return slots
-  }
-
-  /// All that are kept beside a list.
-  static func takeSpare(of control: QueueControlBlock) -> ReturnedSlots {
-    var slots = ReturnedSlots()
-    slots.latest = unsafe control.storage.pointee.spare.exchange(.none, ordering: .acquiring)
-    return slots
-  }
-
-  /// Keeps them beside the list, where there are none. Behind its lock.
-  consuming func becomeSpare(of control: QueueControlBlock) {
-    unsafe control.storage.pointee.spare.store(latest, ordering: .releasing)
-  }
-
-  mutating func push(_ index: SlotIndex) {
-    Slab.slot(index).nextFree = latest
-    latest = SlotLink(index)
-    if oldest == nil { oldest = index }
-  }
-
-  mutating func pop() -> SlotIndex? {
-    guard let slot = latest.slot else { return nil }
-    latest = slot.nextFree
-    return slot.index
-  }
-
-  mutating func reverse() {
-    var reversed = ReturnedSlots()
-    while let index = pop() { reversed.push(index) }
-    self = reversed
-  }
-
-  /// Takes the slot that comes behind so many, and those behind it into a cache, as many as that has room for.
-  mutating func takeBehind(_ kept: Int, _ cache: ThreadCache?) -> SlotIndex? {
-    guard var last = latest.slot else { return nil }
-    for _ in 1..<kept {
-      guard let next = last.nextFree.slot else { return nil }
-      last = next
-    }
-    guard let slot = last.nextFree.slot else { return nil }
-    var rest = slot.nextFree
-    cache?.fill {
-      guard let next = rest.slot else { return nil }
-      rest = next.nextFree
-      return next.index
-    }
-    last.nextFree = rest
-    oldest = nil
-    return slot.index
-  }
-
-  /// Leaves all of them beside a list, on top of what is there.
-  mutating func leave(in control: QueueControlBlock) {
-    guard latest != .none else { return }
-    var head = unsafe control.storage.pointee.returned.load(ordering: .relaxed)
-    while true {
-      if let oldest {
-        Slab.slot(oldest).nextFree = head
-      } else if head != .none {
-        // The others are fewer.
-        var later = ReturnedSlots.take(from: control)
-        later.put(on: self)
-        self = later
-        head = .none
-      }
-      let (isDone, found) = unsafe control.storage.pointee.returned.compareExchange(
-        expected: head, desired: latest, ordering: .releasing)
-      if isDone { return }
-      head = found
-    }
-  }
-
-  /// Puts them on top of others.
-  mutating func put(on others: ReturnedSlots) {
-    oldest = nil
-    guard var last = latest.slot else { return self = others }
-    while let next = last.nextFree.slot { last = next }
-    last.nextFree = others.latest
   }
 }
 

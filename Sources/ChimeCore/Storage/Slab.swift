@@ -337,6 +337,83 @@ struct FreeSlots {
   }
 }
 
+/// Free slots that are in no list: a chain, the latest first, through their cells' contexts (P14h).
+@safe struct ReturnedSlots {
+  private var latest = SlotLink.none
+  /// If it is known.
+  private var oldest: SlotIndex?
+
+  init() {}
+
+  /// All that were left in a word.
+  init(takenFrom word: borrowing Atomic<SlotLink>) { latest = word.exchange(.none, ordering: .acquiring) }
+
+  mutating func push(_ index: SlotIndex) {
+    Slab.slot(index).nextFree = latest
+    latest = SlotLink(index)
+    if oldest == nil { oldest = index }
+  }
+
+  mutating func pop() -> SlotIndex? {
+    guard let slot = latest.slot else { return nil }
+    latest = slot.nextFree
+    return slot.index
+  }
+
+  mutating func reverse() {
+    var reversed = ReturnedSlots()
+    while let index = pop() { reversed.push(index) }
+    self = reversed
+  }
+
+  /// Takes the slot that comes behind so many, and those behind it into a cache, as many as that has room for.
+  mutating func takeBehind(_ kept: Int, _ cache: ThreadCache?) -> SlotIndex? {
+    guard var last = latest.slot else { return nil }
+    for _ in 1..<kept {
+      guard let next = last.nextFree.slot else { return nil }
+      last = next
+    }
+    guard let slot = last.nextFree.slot else { return nil }
+    var rest = slot.nextFree
+    cache?.fill {
+      guard let next = rest.slot else { return nil }
+      rest = next.nextFree
+      return next.index
+    }
+    last.nextFree = rest
+    oldest = nil
+    return slot.index
+  }
+
+  /// Leaves all of them in a word, on top of what is there.
+  mutating func leave(in word: borrowing Atomic<SlotLink>) {
+    guard latest != .none else { return }
+    var head = word.load(ordering: .relaxed)
+    while true {
+      if let oldest {
+        Slab.slot(oldest).nextFree = head
+      } else if head != .none {
+        // The others are fewer.
+        var later = ReturnedSlots(takenFrom: word)
+        later.put(on: self)
+        self = later
+        head = .none
+      }
+      let (isDone, found) = word.compareExchange(expected: head, desired: latest, ordering: .releasing)
+      if isDone { return }
+      head = found
+    }
+  }
+
+  /// Puts them on top of others.
+  mutating func put(on others: ReturnedSlots) {
+    oldest = nil
+    guard var last = latest.slot else { return self = others }
+    while let next = last.nextFree.slot { last = next }
+    last.nextFree = others.latest
+  }
+}
+
 extension SlotLink {
   @inline(__always)
   init(_ slot: TimerSlot) { self.init(slot.index) }

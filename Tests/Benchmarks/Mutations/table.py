@@ -115,6 +115,7 @@ PASS_LOCK = "Queue/PassLock.swift"
 DIRECT = "Timer/TimerRef+Fast.swift"
 READY = "Wheel/BatchItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
+SLAB = "Storage/Slab.swift"
 SLOTS = "Storage/QueueControlBlock+Slots.swift"
 TARGET = "Slot/TimerTarget.swift"
 TIMER = "Slot/TimerRef.swift"
@@ -365,11 +366,11 @@ mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a s
 mutation("beside-unspared", "14", "QueueControlBlock.keepSpare", "P14h: each thread that loses its processor with the list costs a chunk",
          (SLOTS, "    if unsafe «BROKEN || »lacked == 0 || storage"), W("aListThatStandsStillAgainAndAgain"))
 mutation("beside-too-soon", "14", "ReturnedSlots.takeBehind", "P14h: of the slots beside the list the latest is taken",
-         (SLOTS, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
+         (SLAB, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
 mutation("beside-twice", "10", "ReturnedSlots.takeBehind", "P14h: a slot that is taken stays beside the list",
-         (SLOTS, "    last.nextFree = «BROKEN ? SlotLink(slot.index) : »rest\n"), W("slotsBesideAList"))
+         (SLAB, "    last.nextFree = «BROKEN ? SlotLink(slot.index) : »rest\n"), W("slotsBesideAList"))
 mutation("beside-lost", "14", "ReturnedSlots.leave", "P14h: what another thread has left meanwhile is lost",
-         (SLOTS, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
+         (SLAB, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
 mutation("waits-for-the-list", "5", "takeSlotSlow", "P14h: who needs a slot waits for a thread that stands still with the lock",
          ("Platform/Locks.swift", "if !spinWait.spin()« && !BROKEN» { return nil }"), I("making timers that"))
 mutation("smaller-room-taken", "19", "QueueCore.takeScratch", "P14i: a pass moves to a smaller room than it has",
@@ -583,6 +584,8 @@ mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside 
 
 CREATION = "Timer/TimerRef+Creation.swift"
 MEMORY = "Platform/Memory.swift"
+mutation("refused-untold", "10", "PassLock.takeOrLeaveWord", "P10: a host's call that answers BUSY leaves no word, so nobody wakes the host",
+         (PASS_LOCK, "    «if !BROKEN { »wasRefused.store(true, ordering: .sequentiallyConsistent)« }»\n"), I("a host that is refused"))
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n"
@@ -1041,7 +1044,6 @@ mutation("writing-left-out", "1", "TimerRef.dropExtraTick", "P3: a writer return
 
 POOL_ORDER = "Pool/PoolOrder.swift"
 FUNCTIONS = "Queue/Functions.swift"
-SLAB = "Storage/Slab.swift"
 LIMITED = "Objects/LimitedValue.swift"
 
 mutation("ring-moves-from-0", "12", "SlotRing.move", "a ring moves to a larger place as if it began at 0",
@@ -1142,7 +1144,6 @@ WEAK = "Objects/WeakTimerCore.swift"
 RECORDS = "Queue/Records.swift"
 REPORT = "Diagnostics/QueueCore+Report.swift"
 EXPLAINING = "Diagnostics/TimerRef+Explaining.swift"
-SLAB = "Storage/Slab.swift"
 
 mutation("loop-end-untold", "18", "Loop.end", "the queues of a loop do not learn that its thread has ended",
          ("Kinds/Loop.swift", "    while «!BROKEN, »let driver = state.withLock({ $0.drivers.popLast() }) {"),
@@ -1433,8 +1434,8 @@ reordered("chunk-before-owner", "a chunk can be seen before its owner",
            "      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n"),
           "P14 Slab:addChunks ")
 reordered("returned-not-acquired", "slots that were left beside the list are taken before what their last owners wrote",
-          (SLOTS, "pointee.returned.exchange(.none, ordering: .acquiring)", "pointee.returned.exchange(.none, ordering: .relaxed)"),
-          "P14e P14h QueueControlBlock.Slots:take ")
+          (SLAB, "latest = word.exchange(.none, ordering: .acquiring)", "latest = word.exchange(.none, ordering: .relaxed)"),
+          "P14h Slab:init ")
 reordered("pins-weak", "a call's pin may be seen after it has read the id",
           (CONTROL, "pins.wrappingAdd(1, ordering: .sequentiallyConsistent)", "pins.wrappingAdd(1, ordering: .acquiring)"), "P7 pin")
 reordered("outstanding-late", "whoever ends a delivery looks whether the queue closes before it is counted",

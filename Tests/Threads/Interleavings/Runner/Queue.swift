@@ -72,7 +72,7 @@ final class Queue {
     second.head.pointee.out.store(UInt32(count), ordering: .relaxed)
     var slots = ReturnedSlots()
     for index in second.slots.prefix(count) { slots.push(index) }
-    slots.leave(in: core.control)
+    slots.leave(in: core.control.storage.pointee.returned)
   }
 
   /// In the list, beside it, and never given out.

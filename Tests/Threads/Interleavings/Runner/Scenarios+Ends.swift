@@ -61,6 +61,34 @@ extension Scenario {
         for _ in 0..<3 { world.timer(queue, after: millisecond) }
         world.thread("releaser") { _ = world.call("release") { QueueCore.release(queue.id) } }
       },
+      // P10
+      Scenario("a host that is refused beside the end of a timer") { world in
+        let queue = world.queue(.host)
+        world.timer(queue, after: millisecond)
+        let later = Context(Unmanaged.passUnretained(world).toOpaque())
+        let finalizer = ContextFunction { context in
+          let world = Unmanaged<World>.fromOpaque(context!).takeUnretainedValue()
+          world.sleep(until: Scheduler.start + 2 * millisecond)
+          for _ in 0..<200 { world.scheduler.giveWay(1) }
+        }
+        let options = TimerOptions(handler: TickFunction { _, _ in }, context: later, finalizer: finalizer)
+        var ending: UInt64 = 0
+        world.expect(TimerRef.create(on: queue.id, options, nil, out: &ending) == .ok, "no timer")
+        var (before, isRefused) = (0, false)
+        let settings = { world.scheduler.files.settings[queue.core.control.hostFile] ?? 0 }
+        world.thread(calls: "release") { TimerRef(ending)!.release() }
+        world.thread("driver") {
+          world.sleep(until: Scheduler.start + 2 * millisecond)
+          before = settings()
+          let status = Status.of { () throws(Status) in
+            _ = try QueueCore.process(queue.id, most: .max)
+            return .ok
+          }
+          isRefused = status == .busy
+        }
+        world.race()
+        world.expect(!isRefused || settings() > before, "a host that was refused is not woken")
+      },
       // P7c
       Scenario("a release that is held up beside its queue's last pass and the next queue") { world in
         let queue = world.queue(.precise)

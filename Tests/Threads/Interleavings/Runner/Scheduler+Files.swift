@@ -12,6 +12,8 @@ struct Files {
   private var made = CHIME_FIRST_FILE
   /// Of those that are open.
   private var times: [Int32: Int64] = [:]
+  /// How often each was set.
+  private(set) var settings: [Int32: Int] = [:]
 
   mutating func make() -> Int32 {
     made += 1
@@ -26,7 +28,8 @@ struct Files {
   func isReadable(_ file: Int32, _ now: Int64) -> Bool { times[file].map { $0 <= now } ?? true }
 
   mutating func set(_ file: Int32, _ time: Int64) -> Bool {
-    isOpen(file) && times.updateValue(time, forKey: file) != nil
+    settings[file, default: 0] += 1
+    return isOpen(file) && times.updateValue(time, forKey: file) != nil
   }
   mutating func close(_ file: Int32) -> Bool { times.removeValue(forKey: file) != nil }
 }
