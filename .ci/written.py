@@ -29,7 +29,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIST = pathlib.Path(sys.argv[1]).resolve()
 SUITE, MIRROR = "bookworm", os.environ.get("MIRROR", "http://deb.debian.org/debian")
-PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "cmake", "make", "man-db", "sudo", "python3-venv", "python3-cffi", "luajit",
+PACKAGES = ["gcc", "g++", "libc6-dev", "pkg-config", "cmake", "make", "man-db", "sudo", "python3-venv", "luajit",
             "nodejs", "libnode-dev", "ruby", "golang-go", "cargo", "gdb"]
 JAVA = ["openjdk-17-jdk-headless", "libjna-java"]
 PAGES = ["README.md", "include/README.md", "Sources/Bindings/README.md"]
