@@ -57,7 +57,7 @@ func chimeGoFunction(context C.uintptr_t, fate C.int) C.uintptr_t {
 //export chimeGoGone
 func chimeGoGone(context C.uintptr_t, fate C.int) C.uintptr_t {
 	callback := cgo.Handle(context).Value().(*callback)
-	cgo.Handle(context).Delete()
+	defer cgo.Handle(context).Delete() // isInside asks for it meanwhile
 	if callback.rest != nil {
 		callback.rest.forget()
 	}

@@ -3,6 +3,15 @@
 
 #include "_cgo_export.h"
 
+#ifndef _WIN32
+#include <signal.h>
+
+// Chime's own threads block signals, and a program that a function starts would inherit that: it would never get its SIGALRM or
+// SIGUSR1. So there functions run with the mask that the process has begun with, as on threads that Go makes.
+static sigset_t at_start;
+__attribute__((constructor)) static void note_signals(void) { pthread_sigmask(SIG_SETMASK, NULL, &at_start); }
+#endif
+
 // A call that Go has entered and that has not returned. It lives on the stack of its thread.
 struct entry {
   struct entry *outer;
@@ -28,8 +37,29 @@ static void keep(uintptr_t raised) {
 struct called {
   struct called *outer;
   uintptr_t context;
+#ifndef _WIN32
+  sigset_t blocked; // on a thread of Chime's
+#endif
 };
 static __thread struct called *called;
+
+// A thread that Go has not entered C on is one of Chime's.
+static void enter_function(struct called *this, void *context) {
+  this->outer = called;
+  this->context = (uintptr_t)context;
+#ifndef _WIN32
+  if (!innermost && !called) pthread_sigmask(SIG_SETMASK, &at_start, &this->blocked);
+#endif
+  called = this;
+}
+
+static void leave_function(struct called *this, uintptr_t raised) {
+  called = this->outer;
+#ifndef _WIN32
+  if (!innermost && !called) pthread_sigmask(SIG_SETMASK, &this->blocked, NULL);
+#endif
+  keep(raised);
+}
 
 int chime_go_is_inside(void) { return called != NULL; }
 uintptr_t chime_go_inside(int depth) {
@@ -39,20 +69,20 @@ uintptr_t chime_go_inside(int depth) {
 }
 
 static void on_tick(const chime_tick *tick, void *context) {
-  struct called this = {called, (uintptr_t)context};
-  called = &this;
-  uintptr_t raised = chimeGoTick((chime_tick *)tick, (uintptr_t)context, (uintptr_t)tick->target, fate());
-  called = this.outer;
-  keep(raised);
+  struct called this;
+  enter_function(&this, context);
+  leave_function(&this, chimeGoTick((chime_tick *)tick, (uintptr_t)context, (uintptr_t)tick->target, fate()));
 }
 static void on_function(void *context) {
-  struct called this = {called, (uintptr_t)context};
-  called = &this;
-  uintptr_t raised = chimeGoFunction((uintptr_t)context, fate());
-  called = this.outer;
-  keep(raised);
+  struct called this;
+  enter_function(&this, context);
+  leave_function(&this, chimeGoFunction((uintptr_t)context, fate()));
 }
-static void on_gone(void *context) { keep(chimeGoGone((uintptr_t)context, fate())); }
+static void on_gone(void *context) {
+  struct called this;
+  enter_function(&this, context);
+  leave_function(&this, chimeGoGone((uintptr_t)context, fate()));
+}
 
 #define ENTER(queue_that_runs, no_raise, call) \
   chime_go_answer answer = {CHIME_OK, 0, 0}; \
