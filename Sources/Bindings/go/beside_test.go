@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -22,6 +23,91 @@ func within(t *testing.T, what string, function func()) {
 	case <-done:
 	case <-time.After(watchdog):
 		t.Fatal(what, "has not returned")
+	}
+}
+
+// A Reset of another goroutine leaves the timer running.
+func TestARunGoesOnBesideResets(t *testing.T) {
+	for name, run := range map[string]func(*Queue) (Status, error){"Run": (*Queue).Run, "RunOnce": (*Queue).RunOnce} {
+		for _, isChannel := range []bool{false, true} {
+			queue := must(NewQueue(Host, QueueOptions{}))
+			defer queue.Close()
+			reset, end := func(time.Duration) bool { return false }, func() (Status, error) { return OK, nil }
+			if isChannel {
+				channel := must(queue.NewTimer(time.Hour))
+				reset, end = channel.Reset, channel.Release
+			} else {
+				timer := must(queue.After(time.Hour, func(*Tick) {}))
+				reset, end = timer.Reset, timer.Release
+			}
+			var ended int32
+			var status Status
+			done := make(chan error)
+			go func() {
+				var err error
+				status, err = run(queue)
+				atomic.StoreInt32(&ended, 1)
+				done <- err
+			}()
+			for count := 0; count < 100_000; count++ {
+				expect(t, "reset", reset(time.Hour), true)
+				if atomic.LoadInt32(&ended) != 0 {
+					t.Fatalf("%s ended beside Reset %d of a timer that runs (a channel: %v)", name, count, isChannel)
+				}
+			}
+			must(end())
+			within(t, name, func() { same(t, "error", <-done, nil) })
+			expect(t, name, status, map[string]Status{"Run": OK, "RunOnce": Ignored}[name])
+		}
+	}
+}
+
+// Reset stops the timer for a moment. Nobody sees that.
+func TestATimerIsNotSeenWithinAReset(t *testing.T) {
+	queue := must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	timer := must(queue.After(time.Hour, func(*Tick) {}))
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			default:
+				timer.Reset(time.Hour)
+			}
+		}
+	}()
+	for count := 0; count < 50_000; count++ {
+		expect(t, "state", timer.State(), RunningState)
+		expect(t, "state of Info", must(timer.Info()).State, RunningState)
+		expect(t, "no deadline", must(timer.NextDeadline()) == Forever, false)
+		expect(t, "no end", must(timer.Remaining()) == Forever, false)
+	}
+	close(end)
+	<-ended
+}
+
+// Nobody holds the timer, and somebody sets it again by its id.
+func TestATimerIsNotCollectedWithinAReset(t *testing.T) {
+	queue := must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	end := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-end:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	defer close(end)
+	id := must(queue.After(time.Hour, func(*Tick) {})).ID()
+	for late := time.Now().Add(time.Second); time.Now().Before(late); {
+		expect(t, "reset", Borrow(id).Reset(time.Hour), true)
 	}
 }
 
@@ -60,6 +146,31 @@ func TestAFunctionThatIsGoneIsInsideItsQueue(t *testing.T) {
 		close(goOn)
 		within(t, "Close", func() { expect(t, "close", errors.Is(<-closed, WouldDeadlock), true) })
 		within(t, "Close", others.Wait)
+	}
+}
+
+// A sleep's timer is one of the queue's: what others do to all of them neither ends it early nor ends it twice.
+func TestASleepIsNotEndedByAnExtraTick(t *testing.T) {
+	queue := must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	const delay = 2 * time.Millisecond
+	for round := 0; round < 100; round++ {
+		done, begin := make(chan error, 1), time.Now()
+		go func() { done <- queue.Sleep(context.Background(), delay) }()
+		for over := false; !over; {
+			select {
+			case err := <-done:
+				over = true
+				same(t, "sleep", err, nil)
+				if slept := time.Since(begin); slept < delay {
+					t.Fatal("slept for", slept)
+				}
+			default:
+				for _, timer := range must(queue.Timers()) {
+					timer.Fire()
+				}
+			}
+		}
 	}
 }
 

@@ -68,6 +68,7 @@ func (c *Channel) Stop() bool { return c.stopAnd(func() {}) }
 // Reset makes the timer tick after that delay, and then by its interval if it has one, which Timer().SetInterval changes. A delay
 // below 0 is 0. Its answer is Stop's.
 func (c *Channel) Reset(delay time.Duration) bool {
+	defer c.Timer().rest().settingAgain()()
 	return c.stopAnd(func() { c.timer.RestartAfter(orNow(delay)) })
 }
 
@@ -118,7 +119,12 @@ func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 		return errSleepInside
 	}
 	ticked, gone := make(chan struct{}), make(chan struct{})
-	timer, err := q.Start(Schedule{First: orNow(delay)}, TimerOptions{}, func(*Tick) { close(ticked) }, func() { close(gone) })
+	var once sync.Once // whoever lists the queue's timers may fire this one, or set it again
+	timer, err := q.Start(Schedule{First: orNow(delay)}, TimerOptions{}, func(tick *Tick) {
+		if tick.Kind == Due {
+			once.Do(func() { close(ticked) })
+		}
+	}, func() { close(gone) })
 	if err != nil {
 		return err
 	}

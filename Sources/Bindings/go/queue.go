@@ -28,6 +28,7 @@ type queue struct {
 	clock  Clock
 	// One for each goroutine that waits in C for this queue: each of them holds a thread of the process.
 	waiting chan struct{}
+	resets  *resets
 	// At the limit: until then none is asked for, since the last one has found nothing. Under `collecting`.
 	nextCollection time.Time
 }
@@ -53,7 +54,8 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		start_ns: C.int64_t(options.Start), realtime_priority: C.int32_t(options.RealtimePriority),
 		qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
 	}
-	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, clock: options.Clock, waiting: make(chan struct{}, syncThreads)}
+	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, clock: options.Clock, waiting: make(chan struct{}, syncThreads),
+		resets: new(resets)}
 	_, err = checked(func() C.chime_status {
 		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})
@@ -112,6 +114,9 @@ func (q *Queue) timer(function func(*Tick), gone []func(), options TimerOptions,
 	}
 	told := options.Cancelled || options.Target != 0 // a target that goes cancels its timers
 	made := &timer{rest: &rest{call: function, last: told, quiet: told && !options.Cancelled}}
+	if q != nil && q.inner != nil {
+		made.rest.resets = q.inner.resets
+	}
 	create := func() error {
 		return q.passCallback(&callback{gone: gone, rest: made.rest}, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
 			return call(id, context, &made.id)
@@ -154,7 +159,7 @@ func (q *Queue) Create(options TimerOptions, function func(*Tick), gone ...func(
 	return q.make(nil, options, function, gone)
 }
 
-// After calls the function once.
+// After calls the function once. A delay below 0 is InvalidArgument; At takes a time that is over.
 func (q *Queue) After(delay time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
 	return q.timer(function, gone, TimerOptions{}, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.chime_go_after(id, C.int64_t(delay), context, timer)
@@ -185,7 +190,8 @@ func (q *Queue) Async(function func(), gone ...func()) error {
 }
 
 // Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut, which
-// is an error: it could not start in time, and will not run. Its panic comes out of Sync. Of the goroutines that wait for one queue, 32 wait
+// is an error: it could not start in time, and will not run. Its panic comes out of Sync. Unsupported: the queue is Concurrent, or
+// one that the program drives, and the caller is no function of it. Of the goroutines that wait for one queue, 32 wait
 // in C, where each holds a thread; the others wait in Go.
 func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	if function == nil {
@@ -275,6 +281,7 @@ func (q *Queue) Now() (time.Duration, error) {
 // Advance moves a virtual queue's time from deadline to deadline. The functions that are due run inside this call; if one
 // of them panics, the others still run, and then the first panic comes out of Advance. Forever is refused, because a timer that
 // repeats would tick for 292 years: to run until no timer is left, advance to NextDeadline as long as that is not Forever.
+// Busy: another goroutine is advancing the queue.
 func (q *Queue) Advance(duration time.Duration) error {
 	_, _, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance(id, C.int64_t(duration)) })
 	return err
@@ -308,8 +315,18 @@ func (q *Queue) Process(most uint32) (int, error) {
 // Run drives a host-driven queue on this thread, until no timer is running. If a function panics, Run ends as by Stop, and
 // the panic comes out of it.
 func (q *Queue) Run() (Status, error) {
-	_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, 0) })
-	return status, err
+	return q.run(0, OK)
+}
+
+// run is a run that has this status when no timer is running. It goes on if that was so inside a Reset.
+func (q *Queue) run(flags C.uint32_t, none Status) (Status, error) {
+	for ; ; time.Sleep(20 * time.Microsecond) {
+		before := q.resetsNow()
+		_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, flags) })
+		if status != none || before == q.resetsNow() && !before.underWay() {
+			return status, err
+		}
+	}
 }
 
 // RunUntilStopped drives a host-driven queue on this thread, until Stop, or until a function panics, as in Run.
@@ -321,8 +338,7 @@ func (q *Queue) RunUntilStopped() (Status, error) {
 // RunOnce drives a host-driven queue on this thread, until something has been called: all that was due then. Ignored: nothing was,
 // and no timer runs but background ones.
 func (q *Queue) RunOnce() (Status, error) {
-	_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_QUEUE_RUN_ONCE) })
-	return status, err
+	return q.run(C.CHIME_QUEUE_RUN_ONCE, Ignored)
 }
 
 // Suspend holds all functions of the queue back until as many calls of Resume; time goes on. Running: one has not returned.
@@ -362,7 +378,8 @@ func (q *Queue) Stats() (QueueStats, error) {
 	return stats, err
 }
 
-// Timers are those of the queue that have not been released, borrowed, those that nobody holds among them.
+// Timers are those of the queue that have not been released, borrowed, those that nobody holds among them. Of these a collection
+// releases one that is suspended.
 func (q *Queue) Timers() ([]*Timer, error) {
 	ids, count := make([]C.chime_timer_t, 8), C.size_t(0)
 	for {

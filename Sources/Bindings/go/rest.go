@@ -29,6 +29,31 @@ type rest struct {
 	last   bool // a Cancelled tick comes after the timer is at rest
 	quiet  bool // which is none of the function's business
 	gone   bool
+	resets *resets // the queue's, which is not held by it
+}
+
+// resets counts the calls of Reset on a queue's timers: inside them a timer that ran before, and will run behind, does not run for a
+// moment. A Run that ends then has not seen the end of its timers.
+type resets struct{ begun, ended uint32 }
+
+func (r resets) underWay() bool { return r.begun != r.ended }
+
+// resetsNow reads the end first: where both are equal, there was a moment without one.
+func (q *Queue) resetsNow() resets {
+	if q == nil || q.inner == nil {
+		return resets{}
+	}
+	ended := atomic.LoadUint32(&q.inner.resets.ended)
+	return resets{atomic.LoadUint32(&q.inner.resets.begun), ended}
+}
+
+// settingAgain counts a Reset, and gives what counts its end.
+func (r *rest) settingAgain() func() {
+	if r == nil || r.resets == nil {
+		return func() {}
+	}
+	atomic.AddUint32(&r.resets.begun, 1)
+	return func() { atomic.AddUint32(&r.resets.ended, 1) }
 }
 
 // The timers that somebody holds, by their ids, for Borrow.

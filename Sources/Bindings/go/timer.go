@@ -50,7 +50,9 @@ func (t *Timer) ID() uint64 {
 // next collection asks again.
 func (t *timer) collect() {
 	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
+	unlock := t.rest.locked() // not within a Reset, which suspends
 	status := C.chime_timer_get_info(t.id, &info)
+	unlock()
 	if status == C.CHIME_OK && (info.state == C.CHIME_STATE_RUNNING || info.busy != 0 || t.rest.isFired()) {
 		if t.queue != nil && t.queue.driven {
 			t.queue = nil // to run, the timer needs a program that drives its queue, and so holds it
@@ -211,11 +213,12 @@ func (t *Timer) Reset(delay time.Duration) bool {
 // reset is one step for other goroutines: of two that Stop or Reset, only one takes a tick back.
 func (t *Timer) reset(delay time.Duration) (Status, bool) {
 	r := t.rest()
+	defer r.settingAgain()()
 	defer r.locked()()
 	// Suspending says in one step whether a tick was still to come. After a restart that would not be known.
 	suspended, _ := t.changeIn(r, false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
 	took := suspended.tookEffect()
-	was := took || t.State() == SuspendedState
+	was := took || t.state() == SuspendedState
 	status, err := t.changeIn(r, true, func(id C.chime_timer_t) C.chime_status {
 		return C.chime_timer_restart_after(id, C.int64_t(delay))
 	})
@@ -290,6 +293,11 @@ func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
 
 // State is the timer's state; that of a released timer is CancelledState.
 func (t *Timer) State() State {
+	defer t.rest().locked()() // not within a Reset, which suspends
+	return t.state()
+}
+
+func (t *Timer) state() State {
 	state := C.chime_state(C.CHIME_STATE_CANCELLED)
 	C.chime_timer_state(C.chime_timer_t(t.ID()), &state)
 	runtime.KeepAlive(t)
@@ -305,6 +313,7 @@ func (t *Timer) Generation() (uint64, error) {
 
 // NextDeadline is on the queue's clock; Forever: the timer is not running.
 func (t *Timer) NextDeadline() (time.Duration, error) {
+	defer t.rest().locked()()
 	var deadline C.int64_t
 	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_next_deadline(id, &deadline) })
 	return time.Duration(deadline), err
@@ -313,6 +322,7 @@ func (t *Timer) NextDeadline() (time.Duration, error) {
 // Remaining is the time until the next tick is due, 0 if it is due already; Forever: the timer is not running. Suspended with
 // Schedule.ResumeRemaining: the time that was kept.
 func (t *Timer) Remaining() (time.Duration, error) {
+	defer t.rest().locked()()
 	var remaining C.int64_t
 	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_remaining(id, &remaining) })
 	return time.Duration(remaining), err
@@ -320,6 +330,7 @@ func (t *Timer) Remaining() (time.Duration, error) {
 
 // Info is what the timer does, at one instant.
 func (t *Timer) Info() (TimerInfo, error) {
+	defer t.rest().locked()()
 	inC := C.chime_timer_info{size: C.sizeof_chime_timer_info}
 	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_get_info(id, &inC) })
 	return TimerInfo{
