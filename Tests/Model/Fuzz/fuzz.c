@@ -451,7 +451,9 @@ static void end_queue(bytes *input) {
                                      : RELEASE(q, O | R | I | H, chime_queue_release(q.id));
   } else {
     int64_t timeout = depth == 0 && how % 4 == 1 ? 30 * CHIME_SECOND : take_timeout(input);
-    status = q.is_stale ? CALL(O | I | H | A, NULL, chime_queue_shutdown(q.id, timeout))
+    /* One that was released, and may not have ended, is waited for as well. */
+    statuses waits = q.slot != NULL && !atomic_load(&q.slot->has_ended) ? Z | D : 0;
+    status = q.is_stale ? CALL(O | I | H | A | waits, NULL, chime_queue_shutdown(q.id, timeout))
                         : CALL_OF(q, O | I | Z | D | H | A, NULL, chime_queue_shutdown(q.id, timeout));
     if (q.slot != NULL && (status == CHIME_OK || status == CHIME_IGNORED)) atomic_store(&q.slot->has_ended, 1);
   }
@@ -1061,7 +1063,12 @@ static void try_once(const uint8_t *data, size_t size) {
   end_all();
 }
 
-static void report(const char *difference) { fprintf(stderr, "FAILED: %s\n", difference); }
+/* Of several threads the first one ends the process: another one's abort would end it before libFuzzer has kept the input. */
+static void report(const char *difference) {
+  static atomic_flag is_reported = ATOMIC_FLAG_INIT;
+  fprintf(stderr, "FAILED: %s\n", difference);
+  while (atomic_flag_test_and_set(&is_reported)) pause();
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   chime_allocator allocator = {sizeof allocator, 0, allocate, deallocate, NULL};
