@@ -154,7 +154,7 @@ func TestASleepIsNotEndedByAnExtraTick(t *testing.T) {
 	queue := must(NewQueue(Serial, QueueOptions{}))
 	defer queue.Close()
 	const delay = 2 * time.Millisecond
-	for round := 0; round < 100; round++ {
+	for round := 0; round < 30; round++ {
 		done, begin := make(chan error, 1), time.Now()
 		go func() { done <- queue.Sleep(context.Background(), delay) }()
 		for over := false; !over; {

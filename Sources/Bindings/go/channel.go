@@ -97,12 +97,12 @@ func (c *Channel) Timer() *Timer {
 }
 
 // Release stops the timer and lets go of it. Nothing comes on the channel any more.
-func (c *Channel) Release() (Status, error) {
+func (c *Channel) Release() (status Status, err error) {
 	if c == nil || c.inner == nil {
 		return InvalidHandle, errNoTimer
 	}
-	c.Stop()
-	return c.timer.Release()
+	c.stopAnd(func() { status, err = c.timer.Release() }) // in one step, with no Reset in between
+	return status, err
 }
 
 var errSleepInside = &Error{WouldDeadlock, "a function of the queue holds up the tick that it would wait for: start a timer, or sleep on " +
