@@ -118,11 +118,14 @@ swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) CHIME_ROUNDS=
 # tests of virtual time, whose advance waits three seconds at most for an actor that other tests keep busy.
 swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=200 CHIME_STEPS=$(if $(WHOLE),5000,1000) CHIME_ROUNDS=50 \
   .ci/watched.sh 1500 swift test --scratch-path .build-tsan --sanitize=thread --skip ChimeVirtualTimeTests
+# At most four tests at once: with all of them a task waits so long for its turn beside others that tests of virtual time see one that
+# has held its thread for 10 s.
 # Without LeakSanitizer, which is no judge here: it does not look for pointers in memory from mmap, where Chime keeps
 # its timers and the table of its queues, so all that lives there only is a leak to it; and it reports what XCTest
 # itself leaves behind, 368 bytes, before the first test runs. memcheck does look there, and judges leaks.
 swift-address: ; $(STEP) "tests, address sanitizer" env ASAN_OPTIONS=detect_leaks=0 CSUITE_SCALE=200 CHIME_STEPS=5000 CHIME_ROUNDS=50 \
-  .ci/watched.sh 1500 swift test --scratch-path .build-asan --sanitize=address --skip ChimeVirtualTimeTests
+  .ci/watched.sh 1500 swift test --scratch-path .build-asan --sanitize=address --skip ChimeVirtualTimeTests \
+  --experimental-maximum-parallelization-width 4
 documentation: swift ; $(STEP) "documentation" .ci/documentation.sh
 documented: swift ; $(STEP) "doc comments of the Swift interface" python3 .ci/documented.py
 readme: lib ; $(STEP) "programs of the pages that are for a clone" python3 .ci/readme.py
