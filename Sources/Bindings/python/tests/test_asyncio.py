@@ -136,7 +136,8 @@ class Timeouts(WatchedTest):
             return outcomes
 
         theirs, ours = run(main())
-        self.assertEqual(ours, theirs)
+        if sys.version_info >= (3, 11, 7):  # 3.11.2's TimeoutError has no cause, and it asserts where later ones raise RuntimeError
+            self.assertEqual(ours, theirs)
         return ours
 
     async def ended(self, module, manager, body):
