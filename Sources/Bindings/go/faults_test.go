@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,6 +164,38 @@ func TestGoroutinesThatWaitInSyncShareThreads(t *testing.T) {
 	expect(t, "places", len(queue.inner.waiting), 0)
 }
 
+// Without a thread of C's, it is the same call.
+func TestSyncThatWaitsInGo(t *testing.T) {
+	for _, most := range []int32{allSyncThreads, 0} {
+		before := allSyncThreads
+		allSyncThreads = most
+		for _, kind := range []Kind{Serial, Precise} {
+			queue, inside, end := must(NewQueue(kind, QueueOptions{})), make(chan bool), make(chan bool)
+			same(t, "panic", panicOf(func() { queue.Sync(Forever, func() { panic("boom") }) }), "boom")
+			expect(t, "sync", must(queue.Sync(Forever, func() {
+				must(queue.Sync(Forever, func() {}))
+			})), OK)
+			must(0, queue.Async(func() { inside <- true; <-end }))
+			<-inside
+			timesOut(t, "busy", func(timeout time.Duration) (Status, error) {
+				return queue.Sync(timeout, func() { t.Error("it ran") })
+			})
+			answers := make(chan error)
+			go func() { _, err := queue.Sync(Forever, func() {}); answers <- err }()
+			end <- true
+			same(t, "sync", <-answers, nil)
+			must(queue.Suspend())
+			go func() { _, err := queue.Sync(Forever, func() { t.Error("it ran") }); answers <- err }()
+			time.Sleep(20 * time.Millisecond)
+			same(t, "close", queue.Close(), nil)
+			expect(t, "shut down", errors.Is(<-answers, ShutDown), true)
+			_, err := queue.Sync(Forever, func() {})
+			expect(t, "closed", errors.Is(err, InvalidHandle), true)
+		}
+		allSyncThreads = before
+	}
+}
+
 func TestAQueueThatRefusesSyncSaysWhatToDo(t *testing.T) {
 	for kind, words := range map[Kind]string{Host: "Async", Virtual: "Async", Concurrent: "Serial"} {
 		queue := must(NewQueue(kind, QueueOptions{}))
@@ -239,6 +272,30 @@ var endings = map[string]struct {
 		queue := must(NewQueue(Serial, QueueOptions{}))
 		queue.Sync(Forever, runtime.Goexit)
 	}, 2, "runtime.Goexit in a function that Chime called"},
+	"waiting in Sync for many queues, such as one for each session": {func() {
+		allSyncThreads = 64
+		debug.SetMaxThreads(300)
+		ended := make(chan bool)
+		var queues []*Queue
+		for len(queues) < 600 {
+			queue := must(NewQueue(Serial, QueueOptions{}))
+			must(queue.Suspend())
+			queues = append(queues, queue)
+			go func() { ended <- must(queue.Sync(Forever, func() {})) == OK }()
+		}
+		time.Sleep(200 * time.Millisecond)
+		for _, queue := range queues {
+			must(queue.Resume())
+		}
+		for range queues {
+			if !<-ended {
+				os.Exit(1)
+			}
+		}
+		if inSync != 0 {
+			os.Exit(1)
+		}
+	}, 0, ""},
 	"a panic that nobody recovers": {func() {
 		queue := must(NewQueue(Virtual, QueueOptions{}))
 		must(0, queue.Once(0, func(*Tick) { panicsHere() }))

@@ -12,6 +12,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/cgo"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -36,7 +37,14 @@ type queue struct {
 // syncThreads is how many threads may wait in C for one queue. Other goroutines wait in Go, which costs no thread.
 const syncThreads = 32
 
-// waitThreads is the same of those that wait for the function of one timer, or for a queue's end.
+// allSyncThreads is how many threads may wait in C for all queues together, because Go ends a process that has 10,000. Other
+// goroutines wait in Go, as SyncContext does.
+var allSyncThreads int32 = 1024
+
+// inSync is how many goroutines wait in C for a queue's turn.
+var inSync int32
+
+// waitThreads is how many threads may wait in C for the function of one timer, or for a queue's end.
 const waitThreads = 32
 
 // NewQueue makes a queue.
@@ -192,17 +200,24 @@ func (q *Queue) Async(function func(), gone ...func()) error {
 // Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut, which
 // is an error: it could not start in time, and will not run. Its panic comes out of Sync. Unsupported: the queue is Concurrent, or
 // one that the program drives, and the caller is no function of it. Of the goroutines that wait for one queue, 32 wait
-// in C, where each holds a thread; the others wait in Go.
+// in C (of those for all queues, 1,024), where each holds a thread; the others wait in Go.
 func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	if function == nil {
 		return InvalidArgument, errNil
 	}
 	left, ok := q.enterSync(timeout)
 	if !ok {
-		return TimedOut, &Error{TimedOut, "the function will not run: it had no turn on the queue before the timeout ended"}
+		return TimedOut, errNoTurn
 	}
 	defer left.leave()
 	timeout = left.timeout
+	if left.waiting != nil && timeout > 0 && (q.inner.kind == Serial || q.inner.kind == Precise) {
+		if atomic.AddInt32(&inSync, 1) > allSyncThreads {
+			atomic.AddInt32(&inSync, -1)
+			return q.syncInGo(timeout, function)
+		}
+		defer atomic.AddInt32(&inSync, -1)
+	}
 	var panicked bool
 	var value any
 	context := cgo.NewHandle(&callback{on: C.chime_queue_t(q.ID()), call: func(*Tick) {
@@ -229,6 +244,8 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	}
 	return status, err
 }
+
+var errNoTurn = &Error{TimedOut, "the function will not run: it had no turn on the queue before the timeout ended"}
 
 // syncTurn is a place among the goroutines that wait in C, and what is left of the timeout.
 type syncTurn struct {

@@ -139,7 +139,8 @@ func (t *Timer) Reschedule(schedule Schedule) (Status, error) {
 	return t.change(false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_reschedule(id, schedule.inC()) })
 }
 
-// SetInterval changes the interval and nothing else: the next tick is due when it was. Ignored: the timer ticks once.
+// SetInterval changes the interval and nothing else: the next tick is due when it was. Leeway and Jitter are cut to what the new
+// interval allows. Ignored: the timer ticks once.
 func (t *Timer) SetInterval(interval time.Duration) (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_set_interval(id, C.int64_t(interval)) })
 }
@@ -343,7 +344,8 @@ func (t *Timer) Info() (TimerInfo, error) {
 }
 
 // Schedule is the one it was given last, with what RestartAfter, RestartUntil and SetInterval have changed; nil: none yet. Where the
-// timer is in it, and what Postpone did, is no part of it.
+// timer is in it, and what Postpone did, is no part of it. A long Leeway may come back a little shorter, and the Limit of a timer
+// that ticks once is 0.
 func (t *Timer) Schedule() (*Schedule, error) {
 	inC := C.chime_schedule{size: C.sizeof_chime_schedule}
 	status, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_get_schedule(id, &inC) })

@@ -147,7 +147,7 @@ type TimerInfo struct {
 	Interval     time.Duration
 	Leeway       time.Duration
 	Limit        uint64
-	DueCount     uint64 // due times counted against the limit
+	DueCount     uint64 // due times counted against the limit; 0 without one
 	Busy         bool   // a function that has started has not returned
 	Missed       uint64 // due times of this activation that got no tick of their own
 	Jitter       time.Duration

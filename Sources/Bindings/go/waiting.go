@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"runtime/cgo"
 	"sync"
 	"sync/atomic"
@@ -172,6 +173,30 @@ func (q *Queue) SyncContext(ctx context.Context, function func()) error {
 		_, err := q.Sync(Forever, function)
 		return err
 	}
+	return q.syncByAsync(ctx, function)
+}
+
+// syncInGo is Sync for a goroutine that gets no thread to wait with.
+func (q *Queue) syncInGo(timeout time.Duration, function func()) (Status, error) {
+	ctx := context.Background()
+	if timeout != Forever {
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		ctx = limited
+	}
+	err := q.syncByAsync(ctx, function)
+	if err == context.DeadlineExceeded {
+		err = errNoTurn
+	}
+	var failed *Error
+	if errors.As(err, &failed) {
+		return failed.Status, err
+	}
+	return OK, err
+}
+
+// syncByAsync gives the function to a queue with a thread, and waits for it in Go.
+func (q *Queue) syncByAsync(ctx context.Context, function func()) error {
 	var taken int32 // by whoever decides whether the function runs
 	var panicked bool
 	var value any
