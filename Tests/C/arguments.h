@@ -18,7 +18,8 @@ typedef struct picture {
   chime_timer_info info;
   chime_queue_stats stats[3];
   int64_t now, tolerance;
-  uint64_t queues, generation;
+  uint64_t generation;
+  size_t queues;
   int32_t valid;
 } picture;
 
