@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 copy=$work/a-directory-with-a-name-that-is-longer-than-the-name-of-the-one-where-the-first-library-was-built/chime
 mkdir -p "$copy"
-tar -C "$root" --exclude=./Sources/build --exclude=./examples-c/build -cf - ./Sources ./include ./examples-c ./README.md | tar -C "$copy" -xf -
+tar -C "$root" --exclude=./Sources/build --exclude=./examples-c/build -cf - ./Sources ./include ./examples-c ./README.md ./.ci/links.py | tar -C "$copy" -xf -
 find "$copy" -type f -exec touch -d '2001-02-03' {} +
 
 make -C "$root/Sources" library archive >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
