@@ -296,6 +296,45 @@ var endings = map[string]struct {
 			os.Exit(1)
 		}
 	}, 0, ""},
+	"closing many queues at once": {func() {
+		shutdowns = make(chan struct{}, 32)
+		debug.SetMaxThreads(450) // 300 of them for the functions
+		ended, inside, goOn := make(chan bool), make(chan bool), make(chan bool)
+		for count := 0; count < 300; count++ {
+			queue := must(NewQueue(Precise, QueueOptions{}))
+			must(0, queue.Async(func() { inside <- true; <-goOn }))
+			<-inside
+			go func() { ended <- queue.Close() == nil }()
+		}
+		time.Sleep(200 * time.Millisecond)
+		close(goOn)
+		for count := 0; count < 300; count++ {
+			if !<-ended {
+				os.Exit(1)
+			}
+		}
+	}, 0, ""},
+	"closing queues whose functions wait for the close of another": {func() {
+		shutdowns = make(chan struct{}, 4)
+		last, closed, ended := must(NewQueue(Serial, QueueOptions{})), make(chan bool), make(chan bool)
+		for count := 0; count < 8; count++ {
+			queue, inside := must(NewQueue(Serial, QueueOptions{})), make(chan bool)
+			must(0, queue.Async(func() { inside <- true; <-closed }))
+			<-inside
+			go func() { ended <- queue.Close() == nil }()
+		}
+		time.Sleep(50 * time.Millisecond)
+		if status, err := last.Shutdown(20 * time.Millisecond); status < 0 && status != TimedOut {
+			panic(err)
+		}
+		last.Close()
+		close(closed)
+		for count := 0; count < 8; count++ {
+			if !<-ended {
+				os.Exit(1)
+			}
+		}
+	}, 0, ""},
 	"a panic that nobody recovers": {func() {
 		queue := must(NewQueue(Virtual, QueueOptions{}))
 		must(0, queue.Once(0, func(*Tick) { panicsHere() }))

@@ -37,8 +37,8 @@ type queue struct {
 // syncThreads is how many threads may wait in C for one queue. Other goroutines wait in Go, which costs no thread.
 const syncThreads = 32
 
-// allSyncThreads is how many threads may wait in C for all queues together, because Go ends a process that has 10,000. Other
-// goroutines wait in Go, as SyncContext does.
+// allSyncThreads is how many threads may wait in C for the turns of all queues together, because Go ends a process that has 10,000.
+// Other goroutines wait in Go, as SyncContext does.
 var allSyncThreads int32 = 1024
 
 // inSync is how many goroutines wait in C for a queue's turn.
@@ -245,6 +245,56 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	return status, err
 }
 
+// shutdowns are the goroutines that wait in C for the ends of all queues together, as many as of those in Sync.
+var shutdowns = make(chan struct{}, allSyncThreads)
+
+// shutdownsEnded is how many have come back.
+var shutdownsEnded int64
+
+// enterShutdown waits in Go as long as there are so many in C, and gives what is left of the timeout. If none comes back for a
+// second, those may be waiting for a function that waits for one of these, of which one goes on.
+func enterShutdown(timeout time.Duration) (left time.Duration, leave func()) {
+	if timeout <= 0 || C.chime_go_is_inside() != 0 {
+		return timeout, func() {}
+	}
+	leave = func() { atomic.AddInt64(&shutdownsEnded, 1); <-shutdowns }
+	select {
+	case shutdowns <- struct{}{}:
+		return timeout, leave
+	default:
+	}
+	for begin := time.Now(); ; {
+		ended, patience := atomic.LoadInt64(&shutdownsEnded), time.Second
+		left = timeout
+		if timeout != Forever {
+			if left -= time.Since(begin); left <= 0 {
+				return 0, func() {}
+			}
+			if left < patience {
+				patience = left
+			}
+		}
+		wake := time.NewTimer(patience)
+		select {
+		case shutdowns <- struct{}{}:
+			wake.Stop()
+			if timeout != Forever {
+				if left = timeout - time.Since(begin); left < 0 {
+					left = 0
+				}
+			}
+			return left, leave
+		case <-wake.C:
+			if patience == time.Second && atomic.CompareAndSwapInt64(&shutdownsEnded, ended, ended+1) {
+				if timeout != Forever {
+					left -= patience
+				}
+				return left, func() {}
+			}
+		}
+	}
+}
+
 var errNoTurn = &Error{TimedOut, "the function will not run: it had no turn on the queue before the timeout ended"}
 
 // syncTurn is a place among the goroutines that wait in C, and what is left of the timeout.
@@ -444,6 +494,8 @@ func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
 
 func (q *Queue) shutDown(ctx context.Context, timeout time.Duration) (Status, error) {
 	call := func(timeout time.Duration) (Status, error) {
+		timeout, leave := enterShutdown(timeout)
+		defer leave()
 		_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
 			return C.chime_go_shutdown(id, C.int64_t(timeout))
 		})
