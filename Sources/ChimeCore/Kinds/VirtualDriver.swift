@@ -27,13 +27,13 @@ extension QueueCore {
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = findHere(id) else { return unknown(id) }
     if duration == .max { return .endlessAdvance }
-    return core.advance(to: core.control.virtualNow.saturatingAdd(duration))
+    return core.advance(duration, fromNow: true)
   }
 
   /// Moves time forward to a point, delivering on the way; one in the past delivers what is due now.
   package static func advance(_ id: UInt64, to target: Int64) -> Status {
     guard let core = find(id) else { return unknown(id) }
-    return core.advance(to: target)
+    return core.advance(target, fromNow: false)
   }
 
   /// Moves time without delivering anything.
@@ -52,21 +52,22 @@ extension QueueCore {
     if find(id) == nil { driver.wake(core) }
   }
 
-  private func advance(to target: Int64) -> Status {
+  /// - Parameter fromNow: `time` is a duration, from when no other thread moves the time any more.
+  private func advance(_ time: Int64, fromNow: Bool) -> Status {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return .of { () throws(Forked) in
       try asPassOfCall { pass throws(Forked) in
-        let status = try deliver(until: target, pass)
+        let status = try deliver(until: time, fromNow: fromNow, pass)
         if closing.hasBegun { try closeIfPossible(pass) }
         return status
       }
     }
   }
 
-  private func deliver(until target: Int64, _ pass: borrowing Pass) throws(Forked) -> Status {
+  private func deliver(until time: Int64, fromNow: Bool, _ pass: borrowing Pass) throws(Forked) -> Status {
     var instant = control.virtualNow
+    let target = fromNow ? instant.saturatingAdd(time) : time
     var (passesHere, passesBeyond) = (0, 0)
-    let end = max(target, instant)
     let wasEnding = pass.frame.thread.hasEnded
     while true {
       if closing.hasBegun { return .queueHasEnded }
@@ -86,7 +87,7 @@ extension QueueCore {
       }
       passesHere &+= 1
       // Handlers have taken time, by `jump`.
-      if instant > end { passesBeyond += 1 }
+      if instant > target { passesBeyond += 1 }
       if passesBeyond > QueueCore.mostPasses {
         return Status.limit.because(
           "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",

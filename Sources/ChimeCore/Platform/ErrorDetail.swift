@@ -18,7 +18,6 @@ extension Status {
   /// - Parameters:
   ///   - why: `%t`, `%n` and `%u` stand for the values, `%k` for what an id names, `%e` for an error, `%s` for the name.
   ///   - name: what is wrong: an argument or a member, as the header names it.
-  @inline(__always)
   package func because(
     _ why: StaticString, _ first: Int64 = 0, _ second: Int64 = 0, of name: StaticString? = nil
   ) -> Status {
@@ -30,7 +29,6 @@ extension Status {
   package var bare: Status { Status(rawValue: chime_note_sentence(rawValue, nil, nil, 0, 0)) }
 
   /// As `because`, in calls that signal handlers may make: without values.
-  @inline(__always)
   func asConstant(_ why: StaticString) -> Status {
     unsafe Status(rawValue: chime_note_constant(rawValue, why.cString))
   }
@@ -104,7 +102,6 @@ extension Status {
 
 extension StaticString {
   /// The string for C. StaticString literals end with a zero byte and live as long as the library.
-  @inline(__always)
   package var cString: UnsafePointer<CChar> {
     // SAFETY: see above; CChar and UInt8 have one layout.
     unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)

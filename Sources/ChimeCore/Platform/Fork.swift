@@ -72,7 +72,6 @@ package struct Forked: Error {}
 
 extension Fork {
   /// Runs `body`, which calls what may fork.
-  @inline(__always)
   package static func guarded<Result>(_ body: () -> Result) throws(Forked) -> Result {
     let before = mark
     let result = body()
@@ -83,13 +82,11 @@ extension Fork {
 
 extension Status {
   /// What the body of a call returns; forked in the child of a callback's.
-  @inline(__always)
   static func of(_ body: () throws(Forked) -> Status) -> Status {
     do { return try body() } catch { return .inChild }
   }
 
   /// Runs a part of a call that throws statuses; it throws forked in the child of a callback's.
-  @inline(__always)
   static func orForked<Result>(_ body: () throws(Forked) -> Result) throws(Status) -> Result {
     do { return try body() } catch { throw .inChild }
   }

@@ -37,7 +37,6 @@ internal import CPlatform
     unsafe value.deallocate()
   }
 
-  @inline(__always)
   package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -66,7 +65,6 @@ internal import CPlatform
   /// system hands a lock over to a thread that sleeps for it, and each of many has to be scheduled before the next one gets
   /// it. So threads spin for about 2 us, then let others run in between. Only those with real-time priority sleep at once,
   /// which makes the holder run.
-  @inline(__always)
   package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
     unsafe chime_lock_take_busy(lock)
     defer { unsafe chime_lock_give(lock) }

@@ -10,7 +10,6 @@ package enum Memory {
   private static var ofOneQueue: Int { 2048 }
 
   /// Runs a call that makes small objects; noMemory or limit, and it was not run, where they might not be had.
-  @inline(__always)
   package static func promised(_ call: () -> Int32) -> Int32 {
     if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }
     defer { chime_memory_leave(ofOneCall) }
@@ -41,7 +40,6 @@ package enum Memory {
   }
 
   /// Copies what another thread may write meanwhile: what is then decided by the copy holds for the copy.
-  @inline(__always)
   package static func copyOnce(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, count: Int) {
     unsafe chime_copy_once(to, from, count)
   }

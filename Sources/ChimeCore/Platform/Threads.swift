@@ -81,7 +81,6 @@ package func withoutCancellation<Result>(_ call: () -> Result) -> Result { witho
 
 /// Runs a call as no cancellation point, except inside the host's functions that it calls: these can be cancelled as
 /// the host has set it.
-@inline(__always)
 package func withoutCancellation<Result>(_ call: (HostCancellation) -> Result) -> Result {
   let state = chime_defer_cancellation()
   defer { chime_restore_cancellation(state) }

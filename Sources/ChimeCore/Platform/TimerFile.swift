@@ -28,7 +28,6 @@ enum TimerFile {
   }
 
   /// Checks that the system has it set for a time on its clock, or earlier, as a driver believes.
-  @inline(__always)
   static func checkThatIsSet(_ file: Int32, _ time: Int64, clock: Int32 = chime_monotonic_clock()) {
     guard invariantsAreChecked, time != .max else { return }
     let isSet = withoutCancellation {

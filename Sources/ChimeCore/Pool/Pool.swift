@@ -154,7 +154,6 @@ package enum Pool: ProcessState {
   static func noteArrivalOfUncounted() { uncounted.subtract(1, ordering: .sequentiallyConsistent) }
 
   /// Does what is left to do for a turn that was asked for.
-  @inline(__always)
   static func comeAfter(_ answer: PoolRequests.Answer) {
     if answer != .heard { comeAfterAll(answer) }
   }
@@ -166,7 +165,6 @@ package enum Pool: ProcessState {
   }
 
   /// Does for what is wanted what no thread of the pool can do (P23b, P23c).
-  @inline(__always)
   static func help(_ help: PoolState.Help) {
     if help != .none { giveHelp(help) }
   }
@@ -241,7 +239,6 @@ extension Pool {
   /// Threads that are inside their wait, for a check.
   static let inPoller = Atomic<Int>(0)
 
-  @inline(__always)
   private static func noteInPoller(_ count: Int) {
     if invariantsAreChecked { inPoller.add(count, ordering: .sequentiallyConsistent) }
   }

@@ -72,7 +72,6 @@ import Synchronization
   func runAfterTurn() { PoolRequests.mark(self, .pass) }
 
   /// Notes what is asked for, before the item's mark is set.
-  @inline(__always)
   func ask(_ wants: Wants) {
     if asked.load(ordering: .sequentiallyConsistent) & wants.rawValue == wants.rawValue { return }
     _ = asked.bitwiseOr(wants.rawValue, ordering: .sequentiallyConsistent)

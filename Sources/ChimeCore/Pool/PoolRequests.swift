@@ -107,7 +107,6 @@ enum PoolRequests: ProcessState {
     set(UInt64(1) << UInt64(word), in: markedWords)
   }
 
-  @inline(__always)
   private static func set(_ bit: UInt64, in word: borrowing Atomic<UInt64>) {
     if word.load(ordering: .sequentiallyConsistent) & bit != 0 { return }
     _ = word.bitwiseOr(bit, ordering: .sequentiallyConsistent)

@@ -90,7 +90,6 @@ struct PoolState {
   }
 
   /// Whether a bell would bring a thread that may take no turn, and looks at the marks soon anyway (P23d).
-  @inline(__always)
   private var looksSoon: Bool {
     running >= processors && idle == 1 && born + spinning == 0 && threads < mostThreads
       && min(timerTime, keeperTime) <= lastEnd + Tunables.readyItem
@@ -236,7 +235,6 @@ struct PoolState {
   }
 
   /// A turn for the thread.
-  @inline(__always)
   private mutating func turn(_ item: PoolItem, _ body: @escaping PoolItem.Body, _ now: Int64) -> Pool.Step {
     let wants = item.beginTurn()
     running += 1
@@ -402,7 +400,6 @@ struct PoolState {
 extension PoolState {
   /// With the lock about to be released: what is ready or wanted at a time has a thread that looks after it, or the
   /// system refuses one.
-  @inline(__always)
   fileprivate func checkThatSomebodyLooks(_ now: Int64) {
     guard invariantsAreChecked else { return }
     // An item that has a turn is looked after at its end.
@@ -423,7 +420,6 @@ extension PoolState {
 
   /// A thread is about to rely on the poller's time: the system has it, too, or another thread is on its way here that
   /// was woken by it.
-  @inline(__always)
   fileprivate mutating func checkThatTimeIsSet() {
     guard invariantsAreChecked else { return }
     for _ in 0..<1000 {

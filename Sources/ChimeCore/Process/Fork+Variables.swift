@@ -32,7 +32,6 @@ extension Fork {
     case makeGlobals, reinitialize
 
     /// A generic function, because Embedded Swift knows types only at compile time.
-    @inline(__always)
     func take<State: ProcessState>(in _: State.Type) {
       switch self {
       case .makeGlobals: State.makeGlobals()

@@ -166,7 +166,6 @@ struct Batch {
   // MARK: Checks
 
   /// What was collected is due, in order, and nothing of it has a position left.
-  @inline(__always)
   private func checkOrder(at now: Int64) {
     guard invariantsAreChecked else { return }
     for i in ready.indices {

@@ -26,7 +26,6 @@ final class Functions: @unchecked Sendable {
   private var taken = FunctionList()
 
   /// False if the queue takes none any more.
-  @inline(__always)
   func add(_ function: QueuedFunction) -> Bool {
     let function = unsafe Unmanaged.passRetained(function)
     let address = unsafe UInt(bitPattern: function.toOpaque())
@@ -87,7 +86,6 @@ final class Functions: @unchecked Sendable {
 
   // MARK: The pass's
 
-  @inline(__always)
   private var waiting: UInt { head.load(ordering: .sequentiallyConsistent) & ~Functions.closed }
 
   /// Whether there is none at all.
@@ -95,7 +93,6 @@ final class Functions: @unchecked Sendable {
 
   /// Whether there is one for the pass. There is none while another thread sorts them, which wakes the queue when it is done:
   /// so a pass stores the next wake-up, then asks (P1e).
-  @inline(__always)
   var hasNext: Bool {
     if !taken.isEmpty { return true }
     let waiting = waiting
@@ -200,7 +197,6 @@ extension QueueCore {
   package static func find(_ id: UInt64) -> QueueCore? { findHere(id) }
 
   /// `find`, inlined into the one call that is counted in instructions.
-  @inline(__always)
   static func findHere(_ id: UInt64) -> QueueCore? {
     guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }
     return core

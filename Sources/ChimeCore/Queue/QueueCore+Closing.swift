@@ -149,7 +149,6 @@ extension QueueCore {
   }
 
   /// Ends the queue, and tells waiting threads, once nothing of it runs any more, the host's hooks included.
-  @inline(__always)
   func announceEnd() throws(Forked) {
     if isClosed { try announceEndNow() }
   }
@@ -210,7 +209,6 @@ struct Closing: ~Copyable {
 
   var someCallRuns: Bool { calls.load(ordering: .sequentiallyConsistent) != 0 }
 
-  @inline(__always)
   func counting(_ call: () throws(Forked) -> Void) throws(Forked) {
     calls.add(1, ordering: .sequentiallyConsistent)
     try call()

@@ -241,7 +241,6 @@ extension QueueCore {
   }
 
   /// Places a timer that is not due yet.
-  @inline(__always)
   private func putBack(_ slot: TimerSlot, _ word: TimerWord) {
     handOver == nil ? wheel.place(slot, word) : sendOn(slot)
   }

@@ -1,7 +1,6 @@
 /// Which due times a tick stands for, and when the next one is.
 extension Writing {
   /// Stores the next due time of a running timer, on whatever clock.
-  @inline(__always)
   func move(from due: Int64, to next: Int64, _ word: TimerWord) -> TimerWord {
     moveOnWallClock(by: next.saturatingSubtract(due))
     return store(due: next, word)

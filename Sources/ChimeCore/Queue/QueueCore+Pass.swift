@@ -135,7 +135,6 @@ extension QueueCore {
   }
 
   /// Sorts timers that other threads have changed into the wheel, the next batch, or the retired slots.
-  @inline(__always)
   func takeInbox(_ pass: borrowing Pass) {
     if !control.inboxIsEmpty { takeWhatIsInInbox(pass) }
     entries.store(wheel.entryCount, ordering: .relaxed)
@@ -348,7 +347,6 @@ extension QueueCore {
   }
 
   /// Runs callbacks. The thread can be cancelled if the host's can.
-  @inline(__always)
   func onHostsTerms(_ body: () throws(Forked) -> Void) throws(Forked) {
     if let host = driver.hostCancellation { return try host.allow(body) }
     driver.borrowsThread ? try OwnThread.borrow(body) : try body()

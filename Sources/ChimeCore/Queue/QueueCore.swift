@@ -179,7 +179,6 @@ extension QueueControlBlock {
 extension QueueCore {
   /// At the end of a pass. On a concurrent queue the end of a callback holds its timer
   /// for a moment, too, so this check does not apply.
-  @inline(__always)
   func checkThatNothingIsForgotten(_ pass: borrowing Pass) {
     if invariantsAreChecked, handOver == nil, !closing.hasBegun { lookForForgottenTimers(pass) }
   }

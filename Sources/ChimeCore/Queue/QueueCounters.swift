@@ -28,7 +28,6 @@ import Synchronization
 
   /// A tick was delivered.
   /// - Parameter isAlone: no other thread counts at the same time, which saves a locked operation for each tick.
-  @inline(__always)
   func count(at now: Int64, due: Int64, isAlone: Bool) {
     let lateness = now > due ? UInt64(bitPattern: now &- due) : 0
     let bucket = min(63 &- (lateness >> (WheelTicks.tickShift - 1) | 1).leadingZeroBitCount, QueueCounters.buckets - 1)
@@ -42,7 +41,6 @@ import Synchronization
   func count(missed periods: UInt64) { missed.wrappingAdd(periods, ordering: .relaxed) }
 
   /// A pass found that many callbacks due together.
-  @inline(__always)
   func count(passAt now: Int64, due: Int, isEmpty: Bool) {
     lastPass.store(now, ordering: .relaxed)
     passes.wrappingAdd(1, ordering: .relaxed)

@@ -38,7 +38,6 @@ struct Suspensions: ~Copyable {
 /// time, and leaves the next wake-up at `awake`, so that no change of a timer wakes the queue: the resume does.
 extension QueueCore {
   /// Whether no callback may begin. The end of a queue ends that, too.
-  @inline(__always)
   var isSuspended: Bool { suspensions.isHeld && !closing.hasBegun }
 
   /// Holds the callbacks of the queue with that id back, until as many resumes: ok; running while one of them runs.

@@ -79,7 +79,6 @@ package enum Trace: ProcessState {
   static func note(_ event: Event, _ timer: TimerRef) throws(Forked) { if isOn { try report(event, timer) } }
 
   /// The same as the last thing that a call does. Gives what the call returns: `status`, or forked.
-  @inline(__always)
   static func noteLast(_ event: Event, _ timer: TimerRef, _ status: Status) -> Status {
     isOn ? reportLast(event, timer, status) : status
   }
@@ -93,7 +92,6 @@ package enum Trace: ProcessState {
   }
 
   /// A timer was made, and activated if it was.
-  @inline(__always)
   static func noteCreated(_ timer: TimerRef, activated: Bool = true) throws(Forked) {
     if !isOn { return }
     try report(.created, timer)

@@ -125,7 +125,6 @@ struct WallOffset: Equatable {
 /// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
   /// Moves the timers that follow the wall clock, if it was stepped since the last pass.
-  @inline(__always)
   func followWallClock(_ pass: borrowing Pass) {
     // On any clock: the step may have been meant for an earlier queue of the control block.
     let isToLook = takeStep()
@@ -251,7 +250,6 @@ extension QueueControlBlock {
 
   /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
   /// last look, behind the next wake-up; so that load may be relaxed (P13b).
-  @inline(__always)
   fileprivate func takeStep() -> Bool {
     guard unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) else { return false }
     return unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)

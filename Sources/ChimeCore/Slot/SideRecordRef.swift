@@ -5,10 +5,8 @@ import Synchronization
 @safe struct SideRecordRef {
   let view: SideRecordView
 
-  @inline(__always)
   private var pointer: UnsafeMutablePointer<TimerSideRecord> { unsafe view.pointer }
 
-  @inline(__always)
   init(_ view: SideRecordView, of _: borrowing Writing) { self.view = view }
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
@@ -22,7 +20,6 @@ import Synchronization
   }
 
   /// What only the writer reads.
-  @inline(__always)
   var writerFields: TimerSideRecord.WriterFields {
     get { unsafe view.writerFields.pointee }
     nonmutating _modify { yield unsafe &view.writerFields.pointee }
@@ -54,7 +51,6 @@ import Synchronization
     }
   }
 
-  @inline(__always)
   var target: TimerTarget? { unsafe writerFields.target?.takeUnretainedValue() }
 
   /// Notes that the timer was activated: its registration callback is to be delivered.
@@ -94,7 +90,6 @@ import Synchronization
     unsafe writerFields.finalizer != nil || hasPendingCallback || view.named != nil
   }
 
-  @inline(__always)
   var named: NamedHandlers? { unsafe view.named?.takeUnretainedValue() }
 
   /// Those that were added, and will be.

@@ -9,7 +9,6 @@ import Synchronization
   /// The wall deadline of a timer whose deadline does not follow the wall clock.
   static var followsNoWall: Int64 { .min }
 
-  @inline(__always)
   init(_ pointer: UnsafeMutablePointer<TimerSideRecord>) { unsafe self.pointer = pointer }
 
   var tickLimit: UInt64 { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
@@ -51,7 +50,6 @@ import Synchronization
   /// thread sanitizer, beside others who read the atomics.
   static var writerFieldsOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
-  @inline(__always)
   var writerFields: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
     // SAFETY: the allocation has put it there.
     unsafe (UnsafeMutableRawPointer(pointer) + SideRecordView.writerFieldsOffset)

@@ -35,7 +35,6 @@ package struct Snapshot: Sendable {
   package var hasSchedule: Bool { flags.contains(.hasSchedule) }
   /// 0 for a one-shot.
   package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
-  @inline(__always)
   package var leeway: Int64 { hasSchedule ? cellLeeway.nanoseconds : 0 }
   /// How much time is left until the next tick is due, 0 if it is due already; of a suspended timer that keeps it, the
   /// time that was left; of any other that does not run, `Int64.max`. Reads the clock for a running timer.

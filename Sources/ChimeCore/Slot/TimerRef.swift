@@ -14,28 +14,24 @@ package struct TimerRef: Sendable {
 
 extension TimerRef {
   /// `nil` if no timer can ever have had this id. Each operation finds out itself whether the timer still lives.
-  @inline(__always)
   package init?(_ id: UInt64) {
     guard let handle = Handle(id, kind: .timer), let (slot, _) = Slab.findWithOwner(of: id) else { return nil }
     self.init(slot: slot, version: handle.version)
   }
 
   /// The control block of the timer's queue.
-  @inline(__always)
   var control: QueueControlBlock { Slab.owner(of: slot) }
 
   package var id: UInt64 { Handle.id(.timer, index: slot.index.number, version: version) }
 
   /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
   /// (P4b).
-  @inline(__always)
   var word: TimerWord? {
     let word = slot.word
     return word.isLive && slot.version == version ? word : nil
   }
 
   /// The word for a change of the timer. Waits until nobody writes the timer.
-  @inline(__always)
   var wordToChange: TimerWord? {
     guard let word else { return nil }
     return word.hasWriter ? waitToChange() : word

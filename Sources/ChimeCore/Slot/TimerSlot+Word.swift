@@ -13,7 +13,6 @@ extension TimerSlot {
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
   /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8). Called from here,
   /// from `Writing.swift` and by tests.
-  @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
     let isSwapped = unsafe cell.pointee.word.compareExchange(
       expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
@@ -24,7 +23,6 @@ extension TimerSlot {
 
   /// Swaps the word for what `next` makes of it, again if it has changed meanwhile. Gives the word that the new one took
   /// the place of.
-  @inline(__always)
   @discardableResult
   func changeWord(_ next: (TimerWord) -> TimerWord) -> TimerWord {
     while true {
@@ -99,7 +97,6 @@ extension TimerSlot {
   }
 
   /// Clears flags; the word as it was before.
-  @inline(__always)
   func clear(_ flags: UInt64) -> TimerWord {
     let old = unsafe TimerWord(cell.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
     checkLife(old, old.clearing(flags))
@@ -110,7 +107,6 @@ extension TimerSlot {
 /// The check of a slot's life: which words may follow one another.
 extension TimerSlot {
   /// After a change of the word.
-  @inline(__always)
   func checkLife(_ old: TimerWord, _ new: TimerWord) {
     guard invariantsAreChecked, !new.mayFollow(old) else { return }
     invariantFailure("a slot's word that must not follow", Int64(bitPattern: old.bits), Int64(bitPattern: new.bits))

@@ -36,7 +36,6 @@ import Synchronization
 
   /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
   /// splitting the id. For an id whose index is the slot's.
-  @inline(__always)
   func isNamed(by id: UInt64, without flags: CellFlags) -> Bool {
     // The flags lie where an id has its kind, so they are looked at apart. The highest makes a negative number, which no
     // id is when shifted.
@@ -80,7 +79,6 @@ import Synchronization
   // MARK: Ticks and generations
 
   /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
-  @inline(__always)
   func wholeSequence(_ word: TimerWord) -> UInt64 {
     UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
   }

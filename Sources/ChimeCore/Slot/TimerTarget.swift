@@ -73,7 +73,6 @@ package final class TimerTarget: Sendable, ProcessState {
 
   /// Changes the counts unless the target is gone, and gives the new counts. `body` gives `nil` if a count would
   /// overflow.
-  @inline(__always)
   private func change(_ body: (UInt64) -> UInt64?) throws(Status) -> UInt64 {
     var current = counts.load(ordering: .relaxed)
     while true {

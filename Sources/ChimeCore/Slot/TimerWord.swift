@@ -44,17 +44,15 @@ struct TimerWord: Equatable {
   static var releasedCode: UInt64 { 6 }
 
   var code: UInt64 { bits & 7 }
-  @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
+  var isFree: Bool { code == TimerWord.freeCode }
   var isReleased: Bool { code == TimerWord.releasedCode }
-  @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
+  var isRunning: Bool { code == TimerWord.code(of: .running) }
   var isFinished: Bool { code == TimerWord.code(of: .finished) }
   /// A running timer without a writer and without a running callback.
-  @inline(__always)
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
   /// A running timer of which nothing else is wanted, and nobody waits for the end of its callback.
-  @inline(__always)
   var isJustRunning: Bool {
     bits & (7 | TimerWord.callbackPendingBit | TimerWord.waitedBit) == TimerWord.code(of: .running)
   }
@@ -72,18 +70,18 @@ struct TimerWord: Equatable {
   var isOver: Bool { code &- TimerWord.code(of: .finished) < 2 }
 
   var isBusy: Bool { bits & TimerWord.busyBit != 0 }
-  @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
+  var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
   var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
-  @inline(__always) var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
+  var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
   var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
-  @inline(__always) var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
+  var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
   var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
   /// 0 in the lower half of the generation's range, 1 in the upper one.
   var generationHalf: UInt64 { generation > TimerWord.generationMask >> 1 ? 1 : 0 }
   /// Whether the next generation is in the other half: a side record has to count it.
   var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
   /// Of a running timer.
-  @inline(__always) var postponement: Int64 {
+  var postponement: Int64 {
     Int64((bits >> 32) & 0x7FFF_FFFF) << Int64((bits >> 63) &* WheelTicks.tickShift)
   }
 
@@ -97,7 +95,6 @@ struct TimerWord: Equatable {
   func with(_ state: TimerState) -> TimerWord { with(code: TimerWord.code(of: state)) }
 
   /// This word, a free one, for a timer in that state.
-  @inline(__always)
   func made(_ state: TimerState) -> TimerWord {
     setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement
   }
@@ -106,7 +103,6 @@ struct TimerWord: Equatable {
   var cancelled: TimerWord { with(.cancelled).withNextGeneration.withoutPostponement }
 
   /// This word, a live timer's, for a slot that is free.
-  @inline(__always)
   var freed: TimerWord {
     with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(TimerWord.callbackPendingBit)
   }
@@ -115,7 +111,6 @@ struct TimerWord: Equatable {
   var released: TimerWord { with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement }
 
   /// This word, a running timer's, for one whose last tick starts.
-  @inline(__always)
   var withLastTick: TimerWord {
     Transition(from: .running, on: .lastTick).next.map { with($0).withoutPostponement } ?? self
   }
@@ -137,7 +132,6 @@ struct TimerWord: Equatable {
 
   /// The generation lies in the lower half, at its top: so the sum is right but for a generation that is kept to fewer
   /// bits, as the interleavings have it.
-  @inline(__always)
   var withNextGeneration: TimerWord {
     let low = UInt32(truncatingIfNeeded: bits)
     let sum = low &+ (1 << TimerWord.generationShift)
@@ -146,7 +140,6 @@ struct TimerWord: Equatable {
   }
 
   /// The word with that postponement; `nil` if it does not fit: from 2.1 s on.
-  @inline(__always)
   func with(postponement: Int64) -> TimerWord? {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
     return TimerWord((bits & 0xFFFF_FFFF) | (UInt64(postponement) << 32))
@@ -163,7 +156,6 @@ struct TimerWord: Equatable {
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
   /// The word with a postponement that is rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
-  @inline(__always)
   func with(longPostponement distance: Int64) -> TimerWord? {
     guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << WheelTicks.tickShift else { return nil }
     let units = (UInt64(distance) &+ (1 << WheelTicks.tickShift - 1)) >> WheelTicks.tickShift
@@ -185,7 +177,6 @@ struct TimerWord: Equatable {
 
   /// This word's state, generation, callback-pending flag and postponement, with the flags of `current` that others
   /// own: busy, inbox, enqueued and waited can change while there is a writer.
-  @inline(__always)
   func merging(foreignFlagsOf current: TimerWord) -> TimerWord {
     let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     return TimerWord(bits & ~theirs | current.bits & theirs)

@@ -5,7 +5,6 @@ import Synchronization
 extension Writing {
   // SAFETY of all stores: nobody else stores anything there meanwhile.
 
-  @inline(__always)
   var deadline: Int64 {
     get { slot.deadline }
     nonmutating set { unsafe slot.cell.pointee.deadline.store(newValue, ordering: .releasing) }
@@ -13,7 +12,6 @@ extension Writing {
 
   /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
   /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3).
-  @inline(__always)
   func store(due time: Int64, _ word: TimerWord) -> TimerWord {
     let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
     // The end of time stays that, with any postponement.
@@ -21,43 +19,36 @@ extension Writing {
     return overflow ? word.withoutPostponement : word
   }
 
-  @inline(__always)
   var versionAndFlags: UInt32 {
     get { slot.versionAndFlags }
     nonmutating set { unsafe slot.cell.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
   }
 
-  @inline(__always)
   var leeway: CompactDuration {
     get { slot.leeway }
     nonmutating set { unsafe slot.cell.pointee.leeway.store(newValue.bits, ordering: .releasing) }
   }
 
-  @inline(__always)
   var activationSequence: UInt32 {
     get { slot.activationSequence }
     nonmutating set { unsafe slot.cell.pointee.activationSequence.store(newValue, ordering: .relaxed) }
   }
 
-  @inline(__always)
   var period: Int64 {
     get { slot.period }
     nonmutating set { unsafe slot.cell.pointee.period.store(newValue, ordering: .releasing) }
   }
 
-  @inline(__always)
   var sequence: UInt32 {
     get { slot.sequence }
     nonmutating set { unsafe slot.cell.pointee.sequence.store(newValue, ordering: .releasing) }
   }
 
-  @inline(__always)
   var handler: TickFunction? {
     get { slot.handler }
     nonmutating set { unsafe slot.cell.pointee.handler = newValue }
   }
 
-  @inline(__always)
   var context: Context {
     get { slot.context }
     nonmutating set { unsafe slot.cell.pointee.context = newValue }
@@ -92,7 +83,6 @@ extension Writing {
   }
 
   /// Ends the side record.
-  @inline(__always)
   func endSideRecord() {
     if slot.hasSideRecord { endItsSideRecord() }
   }
@@ -106,7 +96,6 @@ extension Writing {
   }
 
   /// The word with its callback-pending flag set according to the side record.
-  @inline(__always)
   func withPendingCallback(_ word: TimerWord) -> TimerWord {
     guard let sideRecord, sideRecord.hasPendingCallback || sideRecord.writerFields.firePending else {
       return word.clearing(TimerWord.callbackPendingBit)
@@ -126,7 +115,6 @@ extension Writing {
   ///
   /// Where that must not fail, the side record may come out of the reserve. Without one the number that callers read
   /// begins again; the word alone still proves what has started.
-  @inline(__always)
   @discardableResult
   func advanceGeneration(_ word: inout TimerWord, mayFail: Bool = false) -> Bool {
     let ends = word.endsHalf

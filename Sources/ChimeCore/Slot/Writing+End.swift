@@ -110,7 +110,6 @@ extension Writing {
 extension TimerSlot {
   /// Whether the wheel has an entry for the timer in time, which brings the pass: a timer that moves later leaves it
   /// there.
-  @inline(__always)
   fileprivate func isPlaced(by time: Int64, _ control: QueueControlBlock) -> Bool {
     let placed = Slab.position(of: self).tick ?? .max
     return placed <= WheelTicks.tick(notBefore: time, shift: control.shift)

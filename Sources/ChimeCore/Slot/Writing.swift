@@ -8,7 +8,6 @@ struct Writing: ~Copyable {
   /// The word that the writer found.
   let before: TimerWord
 
-  @inline(__always)
   fileprivate init(_ slot: TimerSlot, _ before: TimerWord) {
     self.slot = slot
     self.before = before
@@ -18,7 +17,6 @@ struct Writing: ~Copyable {
   }
 
   /// With a free slot that was taken out of a list.
-  @inline(__always)
   init(free slot: TimerSlot) {
     self.init(slot, TimerWord(0))
     if invariantsAreChecked, !slot.word.isFree {
@@ -28,7 +26,6 @@ struct Writing: ~Copyable {
 
   /// With the slot of a released timer, whose word says that it is being written: by whoever swapped that, or has kept
   /// the slot since.
-  @inline(__always)
   init(released slot: TimerSlot) {
     self.init(slot, slot.word)
     if invariantsAreChecked, !before.isReleased || !before.hasWriter {
@@ -51,7 +48,6 @@ struct Writing: ~Copyable {
   #endif
 
   /// The right has gone with what was just done, or goes with what is about to be done.
-  @inline(__always)
   @discardableResult
   consuming func forget() -> TimerSlot {
     #if DEBUG || CHIME_CHECKS
@@ -65,7 +61,6 @@ struct Writing: ~Copyable {
 
 extension TimerSlot {
   /// Becomes the timer's writer, and sets flags in the word; `nil` if the word has changed.
-  @inline(__always)
   func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0) -> Writing? {
     swap(word, for: word.setting(flags | TimerWord.writerBit)) ? Writing(self, word) : nil
   }
@@ -92,7 +87,6 @@ extension Writing {
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
   /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8). A timer
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
-  @inline(__always)
   consuming func publish(
     _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true,
     on control: QueueControlBlock, of queue: UInt64
@@ -124,7 +118,6 @@ extension Writing {
   }
 
   /// Ends the writing with what the writer decided. Gives the word that this one took the place of.
-  @inline(__always)
   @discardableResult
   consuming func giveUp(_ new: TimerWord) -> TimerWord {
     checkMove(new)
@@ -206,7 +199,6 @@ extension Writing {
   }
 
   /// A one-shot whose deadline has moved has another word (`TimerWord`).
-  @inline(__always)
   private func checkMove(_ new: TimerWord) {
     #if DEBUG || CHIME_CHECKS
       guard before.isRunning, new.isRunning, slot.deadline != deadlineBefore, before.writersOwn == new.writersOwn,

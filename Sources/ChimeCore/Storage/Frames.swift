@@ -71,7 +71,6 @@ extension ThreadState {
 
   var thread: ThreadState { unsafe pointer.pointee.thread }
 
-  @inline(__always)
   var slot: SlotIndex? {
     get { unsafe pointer.pointee.slot }
     nonmutating set { unsafe pointer.pointee.slot = newValue }

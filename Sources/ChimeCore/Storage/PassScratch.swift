@@ -81,7 +81,6 @@ import Synchronization
   var indices: Range<Int> { 0..<count }
   var last: Element? { count == 0 ? nil : self[count - 1] }
 
-  @inline(__always)
   subscript(i: Int) -> Element {
     // SAFETY: the callers go by `indices` and `capacity`, which the checked build makes sure of.
     get {
@@ -94,7 +93,6 @@ import Synchronization
     }
   }
 
-  @inline(__always)
   mutating func append(_ element: Element) {
     if count == capacity { invariantFailure("a slot more than there is room for", Int64(capacity)) }
     unsafe base.unsafelyUnwrapped[count] = element

@@ -90,35 +90,43 @@ extension QueueControlBlock {
     store.free.append(index)
   }
 
-  /// Puts what was left beside the list into it.
+  /// Puts what was left beside the list into it. A thread that stands still here has taken it from all others: they find
+  /// what was kept before.
   func listReturned(_ store: inout SlotStore) {
     if unsafe storage.pointee.returned.load(ordering: .relaxed) == .none { return }
+    keepSpare(&store)
     var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
     returned.reverse()
     while let index = returned.pop() { put(index, &store) }
   }
 
   /// Keeps slots of the list beside it for those who find it taken: as many as they have lacked, but half of the list at
-  /// most. Without that each thread that loses its processor there would cost another chunk.
+  /// most, and none that were used just before (P14e). Without that each thread that loses its processor there would cost
+  /// another chunk.
   private func keepSpare(_ store: inout SlotStore) {
     let lacked = unsafe storage.pointee.lackedBeside.load(ordering: .relaxed)
-    if unsafe lacked == 0 || storage.pointee.spare.load(ordering: .relaxed) != .none { return }
-    var spare = ReturnedSlots()
-    for _ in 0..<min(lacked, store.free.count / 2) {
-      guard let index = store.free.popFirst() else { break }
-      index.chunk.count(out: 1)
-      spare.push(index)
+    if lacked == 0 { return }
+    unsafe storage.pointee.spare.forEach { word in
+      if word.load(ordering: .relaxed) != .none { return }
+      var spare = ReturnedSlots()
+      for _ in 0..<min(lacked / SpareSlots.count, store.free.count / 2) {
+        guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { break }
+        index.chunk.count(out: 1)
+        spare.push(index)
+      }
+      spare.leave(in: word)
     }
-    unsafe spare.leave(in: storage.pointee.spare)
   }
 
   /// Puts what was kept beside the list back; false if that is nothing.
   @discardableResult
   func listSpare(_ store: inout SlotStore) -> Bool {
-    var spare = unsafe ReturnedSlots(takenFrom: storage.pointee.spare)
-    spare.reverse()
     let count = store.free.count
-    while let index = spare.pop() { put(index, &store) }
+    unsafe storage.pointee.spare.forEach { word in
+      var spare = ReturnedSlots(takenFrom: word)
+      spare.reverse()
+      while let index = spare.pop() { put(index, &store) }
+    }
     return store.free.count > count
   }
 
@@ -145,11 +153,14 @@ extension QueueControlBlock {
   private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
     var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
     var index = returned.takeBehind(ThreadCache.kept, cache)
-    if index == nil {
-      unsafe returned.put(on: ReturnedSlots(takenFrom: storage.pointee.spare))
-      index = returned.takeBehind(ThreadCache.kept, cache)
-    }
     unsafe returned.leave(in: storage.pointee.returned)
+    unsafe storage.pointee.spare.forEach { word in
+      if index != nil { return }
+      var spare = ReturnedSlots(takenFrom: word)
+      index = spare.pop()
+      cache?.fill { spare.pop() }
+      spare.leave(in: word)
+    }
     // Their chunks count them as given out.
     guard index == nil else {
       atomicMemoryFence(ordering: .sequentiallyConsistent)

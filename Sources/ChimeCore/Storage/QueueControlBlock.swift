@@ -91,7 +91,7 @@ import Synchronization
   /// The version of its next id, which stays that of the queue that lives here then. Stored behind that lock.
   let idVersion = Atomic<UInt32>(1)
   /// Free slots that the lock's holders keep beside the list, and how many were ever lacking there (P14h).
-  let spare = Atomic<SlotLink>(.none)
+  let spare = SpareSlots()
   let lackedBeside = Atomic<Int>(0)
   /// The control block that was made before; see `QueueControlBlocks.latest`.
   let previous: UnsafeMutableRawPointer?
@@ -163,7 +163,6 @@ extension GivenOut: AtomicRepresentable {
   /// The deadline of a callback that is not a tick and so has none: at once.
   static var atOnce: Int64 { .min + 1 }
 
-  @inline(__always)
   init(_ pointer: UnsafeMutableRawPointer) {
     unsafe storage = pointer.assumingMemoryBound(to: QueueControlBlockStorage.self)
   }
@@ -186,16 +185,15 @@ extension GivenOut: AtomicRepresentable {
     get { unsafe storage.pointee.hasHadBackground.load(ordering: .relaxed) }
     nonmutating set { unsafe storage.pointee.hasHadBackground.store(newValue, ordering: .relaxed) }
   }
-  @inline(__always)
   var traits: QueueTraits {
     get { unsafe QueueTraits(rawValue: storage.pointee.traits.load(ordering: .relaxed)) }
     nonmutating set { unsafe storage.pointee.traits.store(newValue.rawValue, ordering: .releasing) }
   }
 
-  @inline(__always) package var isVirtual: Bool { traits.contains(.virtual) }
+  package var isVirtual: Bool { traits.contains(.virtual) }
   var isWall: Bool { traits.contains(.wall) }
   /// Whether timers without rare options are created by `TimerRef.createFast`.
-  @inline(__always) var createsFast: Bool { traits.isDisjoint(with: [.wall, .givesRecords]) }
+  var createsFast: Bool { traits.isDisjoint(with: [.wall, .givesRecords]) }
   var givesRecords: Bool { traits.contains(.givesRecords) }
   var runsInCalls: Bool { traits.contains(.runsInCalls) }
   var honoursLeeway: Bool { traits.contains(.honoursLeeway) }
@@ -203,7 +201,6 @@ extension GivenOut: AtomicRepresentable {
   /// A tick of the queue's wheel is 2^shift nanoseconds.
   var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }
 
-  @inline(__always)
   var id: UInt64 {
     get { unsafe storage.pointee.id.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.id.store(newValue, ordering: .sequentiallyConsistent) }
@@ -219,7 +216,6 @@ extension GivenOut: AtomicRepresentable {
   ///
   /// This raises the count, then reads the id or the descriptor; the end of a queue takes both away, then waits for the
   /// count; all sequentially consistent: store buffering (P7).
-  @inline(__always)
   func pinned<Result>(_ body: () -> Result) -> Result {
     unsafe storage.pointee.pins.wrappingAdd(1, ordering: .sequentiallyConsistent)
     defer { unsafe storage.pointee.pins.wrappingAdd(-1, ordering: .sequentiallyConsistent) }
@@ -241,14 +237,12 @@ extension GivenOut: AtomicRepresentable {
   var clockNumber: Int32 { unsafe storage.pointee.clock.load(ordering: .relaxed) }
 
   /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
-  @inline(__always)
   package var now: Int64 {
     isVirtual ? virtualNow : Clock.time(of: clockNumber)
   }
 
   /// The time on the clock of the queue with that id, without pinning the control block: what is asked of it is read
   /// between two looks at the id. `nil` if another queue lives here by now, or where more is to be read (P14b).
-  @inline(__always)
   func clockTime(ifStill id: UInt64) -> Int64? {
     if isVirtual || isWall { return nil }
     let now = Clock.time(of: clockNumber)
@@ -282,7 +276,6 @@ extension GivenOut: AtomicRepresentable {
 
   /// The number of an activation on the calling thread, whose state that is: later ones have higher numbers, among those
   /// of one thread; on a virtual queue among all (P2b).
-  @inline(__always)
   func nextActivationSequence(_ thread: ThreadState) -> UInt32 {
     isVirtual
       ? unsafe storage.pointee.activationSequence.wrappingAdd(1, ordering: .relaxed).newValue
@@ -291,14 +284,12 @@ extension GivenOut: AtomicRepresentable {
 
   // MARK: Inbox and wake-up
 
-  @inline(__always)
   var nextWakeUp: Int64 {
     get { unsafe storage.pointee.nextWakeUp.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Links a slot whose inbox flag the caller has just set (P1b).
-  @inline(__always)
   func push(_ slot: TimerSlot) {
     let link = unsafe Slab.link(of: slot)
     var head = unsafe storage.pointee.inbox.load(ordering: .relaxed)
@@ -314,7 +305,6 @@ extension GivenOut: AtomicRepresentable {
   var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == .none }
 
   /// Takes everything out of the inbox and calls `body` for each slot, with its word as it was left.
-  @inline(__always)
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
     var head = unsafe storage.pointee.inbox.exchange(.none, ordering: .sequentiallyConsistent)
     while let slot = head.slot {
@@ -335,10 +325,8 @@ extension GivenOut: AtomicRepresentable {
 
   /// Whether a pass will begin later than what the caller has done: a thread has woken the queue, and that pass has not begun
   /// yet. Pairs with `countPass` (P1c).
-  @inline(__always)
   var isWoken: Bool { isWoken(before: unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)) }
 
-  @inline(__always)
   private func isWoken(before passes: UInt64) -> Bool {
     unsafe storage.pointee.wokenSince.load(ordering: .sequentiallyConsistent) == passes
   }
@@ -410,7 +398,6 @@ extension GivenOut: AtomicRepresentable {
 
   /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
   /// that is watched (P5).
-  @inline(__always)
   func noteEnd(of slot: TimerSlot) {
     if isWatching(slot) { wakeSleeper(watching: SlotLink(slot)) }
   }

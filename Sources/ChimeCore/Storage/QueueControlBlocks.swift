@@ -43,7 +43,6 @@ package enum QueueControlBlocks: ProcessState {
   /// (P19).
   private static let first = Atomic<Int>(1)
 
-  @inline(__always)
   private static func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>? {
     // SAFETY: the table has `maximum` zero-initialised atomic words; indices are checked against it.
     guard index < maximum, let base = unsafe table.load(ordering: .acquiring) else { return nil }
@@ -51,7 +50,6 @@ package enum QueueControlBlocks: ProcessState {
   }
 
   /// The control block a queue's id names, if that queue lives and was not released.
-  @inline(__always)
   static func find(_ id: UInt64) -> QueueControlBlock? {
     // The id as a whole is compared: no need to take it apart.
     guard let entry = unsafe entry(Int(UInt16(truncatingIfNeeded: id))),

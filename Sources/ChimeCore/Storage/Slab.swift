@@ -43,7 +43,6 @@ enum Slab: ProcessState {
   /// Nothing to do: the table is empty, and numbering continues with the next chunks.
   static func reinitialize() {}
 
-  @inline(__always)
   private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
     guard let base = unsafe table.load(ordering: .acquiring) else { return nil }
     // SAFETY: an index has 26 bits, so the entry number is below maximumChunks; zero bytes are an empty entry.
@@ -51,7 +50,6 @@ enum Slab: ProcessState {
   }
 
   /// The entry of an index that came out of the slab, so that the table is known to exist.
-  @inline(__always)
   private static func existingEntry(of index: SlotIndex) -> UnsafeMutablePointer<Entry> {
     // SAFETY: the table stays, and whoever has the index was given it by the slab.
     unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self)
@@ -105,10 +103,8 @@ enum Slab: ProcessState {
     return slots
   }
 
-  @inline(__always)
   static func slot(_ index: SlotIndex) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
 
-  @inline(__always)
   static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
     // SAFETY: a chunk's address is that of its 256 cells; zero bytes are a free cell.
     unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
@@ -116,7 +112,6 @@ enum Slab: ProcessState {
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
   /// `nil` when no such slot was ever made.
-  @inline(__always)
   static func findWithOwner(of id: UInt64) -> (slot: TimerSlot, control: QueueControlBlock)? {
     let index = UInt32(truncatingIfNeeded: id & Handle.indexMask)
     guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
@@ -130,7 +125,6 @@ enum Slab: ProcessState {
   }
 
   /// The queue control block that a slot belongs to.
-  @inline(__always)
   static func owner(of slot: TimerSlot) -> QueueControlBlock {
     // SAFETY: the slot exists, so its chunk's entry is filled.
     unsafe QueueControlBlock(existingEntry(of: slot.index).pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
@@ -147,7 +141,6 @@ enum Slab: ProcessState {
   }
 
   /// The link by which a slot hangs in its queue's inbox.
-  @inline(__always)
   static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<SlotLink>> {
     // SAFETY: in the slot's chunk.
     let number = Int(slot.index.number & 255)
@@ -157,11 +150,9 @@ enum Slab: ProcessState {
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `Writing.end`; P2).
-  @inline(__always)
   static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
 
   /// Without looking the chunk up, whose cells begin so many before.
-  @inline(__always)
   static func position(of slot: TimerSlot) -> WheelPosition {
     // SAFETY: in the slot's chunk.
     let number = Int(slot.index.number & 255)
@@ -169,10 +160,8 @@ enum Slab: ProcessState {
     return unsafe WheelPosition(positions.assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
 
-  @inline(__always)
   static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(UnsafeMutableRawPointer(slot.cell)) }
 
-  @inline(__always)
   static func prefetchPosition(of slot: TimerSlot) {
     let number = Int(slot.index.number & 255)
     unsafe chime_prefetch(
@@ -414,11 +403,25 @@ struct FreeSlots {
   }
 }
 
+/// Free slots that are kept beside a list, in a few chains: a thread that stands still with one of them leaves the others.
+struct SpareSlots: ~Copyable {
+  static var count: Int { 4 }
+  private let first = Atomic<SlotLink>(.none)
+  private let second = Atomic<SlotLink>(.none)
+  private let third = Atomic<SlotLink>(.none)
+  private let fourth = Atomic<SlotLink>(.none)
+
+  func forEach(_ body: (borrowing Atomic<SlotLink>) -> Void) {
+    body(first)
+    body(second)
+    body(third)
+    body(fourth)
+  }
+}
+
 extension SlotLink {
-  @inline(__always)
   init(_ slot: TimerSlot) { self.init(slot.index) }
 
-  @inline(__always)
   var slot: TimerSlot? { index.map { Slab.slot($0) } }
 }
 

@@ -6,14 +6,13 @@ struct SlotIndex: Equatable, BitwiseCopyable {
   let number: UInt32
 
   /// - Parameter number: of a slot that the slab has.
-  @inline(__always)
   @unsafe init(existing number: UInt32) { self.number = number }
 
   /// Slot 0's, which is never given out: for memory in which no index stands yet.
   static var unused: SlotIndex { unsafe SlotIndex(existing: 0) }
 
   /// The chunk that the slot is in.
-  @inline(__always) var chunk: SlotChunk { unsafe SlotChunk(existing: Int(number >> 8)) }
+  var chunk: SlotChunk { unsafe SlotChunk(existing: Int(number >> 8)) }
 }
 
 /// A chunk of the slab, by its number: 256 slots.
@@ -23,7 +22,6 @@ struct SlotChunk: BitwiseCopyable {
   let number: Int
 
   /// - Parameter number: of a chunk that the slab has.
-  @inline(__always)
   @unsafe init(existing number: Int) { self.number = number }
 
   var first: SlotIndex { unsafe SlotIndex(existing: UInt32(number * SlotChunk.slotCount)) }
@@ -75,7 +73,6 @@ struct SlotRange: Sequence, IteratorProtocol, BitwiseCopyable {
     first <= chunk.first.number && Int(end) >= (chunk.number + 1) * SlotChunk.slotCount
   }
 
-  @inline(__always)
   mutating func next() -> SlotIndex? {
     if first == end { return nil }
     defer { first &+= 1 }
@@ -89,33 +86,27 @@ struct SlotLink: Equatable, BitwiseCopyable {
   let bits: UInt32
 
   /// - Parameter bits: of a link.
-  @inline(__always)
   @unsafe init(bits: UInt32) { self.bits = bits }
 
-  @inline(__always)
   init(_ index: SlotIndex) { bits = index.number &+ 1 }
 
   static var none: SlotLink { unsafe SlotLink(bits: 0) }
   /// No slot either: the ends of a list in which `none` says that a slot is not in it; a watched timer that has ended.
   static var end: SlotLink { unsafe SlotLink(bits: .max) }
 
-  @inline(__always)
   var index: SlotIndex? { unsafe bits &- 1 < .max &- 1 ? existingIndex : nil }
 
   /// Of a link that is known to be to a slot.
-  @inline(__always)
   @unsafe var existingIndex: SlotIndex { unsafe SlotIndex(existing: bits &- 1) }
 }
 
 extension SlotIndex: AtomicRepresentable {
   typealias AtomicRepresentation = UInt32.AtomicRepresentation
 
-  @inline(__always)
   static func encodeAtomicRepresentation(_ index: consuming SlotIndex) -> AtomicRepresentation {
     UInt32.encodeAtomicRepresentation(index.number)
   }
 
-  @inline(__always)
   static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> SlotIndex {
     unsafe SlotIndex(existing: UInt32.decodeAtomicRepresentation(stored))
   }
@@ -124,12 +115,10 @@ extension SlotIndex: AtomicRepresentable {
 extension SlotLink: AtomicRepresentable {
   typealias AtomicRepresentation = UInt32.AtomicRepresentation
 
-  @inline(__always)
   static func encodeAtomicRepresentation(_ link: consuming SlotLink) -> AtomicRepresentation {
     UInt32.encodeAtomicRepresentation(link.bits)
   }
 
-  @inline(__always)
   static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> SlotLink {
     unsafe SlotLink(bits: UInt32.decodeAtomicRepresentation(stored))
   }
@@ -138,12 +127,10 @@ extension SlotLink: AtomicRepresentable {
 extension SlotRange: AtomicRepresentable {
   typealias AtomicRepresentation = UInt64.AtomicRepresentation
 
-  @inline(__always)
   static func encodeAtomicRepresentation(_ range: consuming SlotRange) -> AtomicRepresentation {
     UInt64.encodeAtomicRepresentation(UInt64(range.first) << 32 | UInt64(range.end))
   }
 
-  @inline(__always)
   static func decodeAtomicRepresentation(_ stored: consuming AtomicRepresentation) -> SlotRange {
     let bits = UInt64.decodeAtomicRepresentation(stored)
     return SlotRange(UInt32(truncatingIfNeeded: bits >> 32), UInt32(truncatingIfNeeded: bits))

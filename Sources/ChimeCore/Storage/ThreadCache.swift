@@ -27,7 +27,6 @@
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
   let storage: UnsafeMutablePointer<ThreadCacheStorage>
 
-  @inline(__always)
   init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
 
   /// How often it was used, modulo 2^32.
@@ -39,22 +38,19 @@
     return unsafe QueueControlBlock(UnsafeMutableRawPointer(owner)).id != 0
   }
 
-  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
+  var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
-  @inline(__always)
   private var ring: UnsafeMutablePointer<SlotIndex> {
     // SAFETY: homogeneous tuples are laid out as arrays of what they hold; the first member begins where the whole does.
     unsafe UnsafeMutableRawPointer(storage).assumingMemoryBound(to: SlotIndex.self)
   }
 
   /// The slot that has been here longest, if there are enough slots.
-  @inline(__always)
   func pop() -> SlotIndex? { hasEnough ? takeOldest() : nil }
 
-  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
+  var hasEnough: Bool { count > ThreadCache.kept }
 
   /// The slot that has been here longest, if there is any.
-  @inline(__always)
   func takeOldest() -> SlotIndex? {
     let popped = unsafe storage.pointee.popped
     if unsafe popped == storage.pointee.pushed { return nil }
@@ -70,7 +66,6 @@
     for _ in 0..<recent { if let index = takeOldest() { _ = push(index) } }
   }
 
-  @inline(__always)
   func push(_ index: SlotIndex) -> Bool {
     let pushed = unsafe storage.pointee.pushed
     if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
@@ -86,7 +81,6 @@ extension ThreadState {
     unsafe UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
   }
 
-  @inline(__always)
   private func cache(atOffset offset: Int) -> ThreadCache {
     // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
     unsafe ThreadCache((UnsafeMutableRawPointer(storage) + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
@@ -95,7 +89,6 @@ extension ThreadState {
   func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: (i & 3) * MemoryLayout<ThreadCacheStorage>.stride) }
 
   /// The cache that holds this control block's slots, if there is one.
-  @inline(__always)
   func cache(of control: QueueControlBlock) -> ThreadCache? {
     let cache = cache(atOffset: control.cacheOffset)
     // As numbers: optional pointers are compared in two steps.

@@ -72,7 +72,6 @@ package enum ThreadEnd {
 
   /// Called before each callback. While an interpreter is ending, its functions are being freed, so no callback may
   /// begin on any queue.
-  @inline(__always)
   static func passGate() {
     if question.load(ordering: .relaxed) != 0, isInterpreterEnding { waitAtGate() }
   }

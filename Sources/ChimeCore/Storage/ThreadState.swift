@@ -80,7 +80,6 @@ import Synchronization
   private init(storage: UnsafeMutablePointer<ThreadStorage>) { unsafe self.storage = storage }
 
   /// What was made for the calling thread, if anything was.
-  @inline(__always)
   static var existing: ThreadState? {
     unsafe chime_thread_state().map { memory in
       unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
@@ -223,7 +222,6 @@ import Synchronization
   // MARK: Activation sequence
 
   /// The order among this thread's activations.
-  @inline(__always)
   func nextActivationSequence() -> UInt32 {
     let activationSequence = unsafe storage.pointee.activationSequence &+ 1
     unsafe storage.pointee.activationSequence = activationSequence
@@ -258,7 +256,6 @@ import Synchronization
   var isAtBoundary: Bool { unsafe storage.pointee.boundary == here }
 
   /// Runs `body` as the call that passes the thread's end on.
-  @inline(__always)
   func asBoundary<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let outer = unsafe storage.pointee.boundary
     unsafe storage.pointee.boundary = unsafe here
@@ -267,7 +264,6 @@ import Synchronization
   }
 
   /// The callback that the thread is inside, or the thread.
-  @inline(__always)
   private var here: UnsafeMutableRawPointer {
     unsafe storage.pointee.frame.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(storage)
   }

@@ -124,7 +124,6 @@ extension Writing {
   }
 
   /// The schedule's first delay or deadline.
-  @inline(__always)
   var first: Int64 {
     if let sideRecord, sideRecord.hasFirst { return sideRecord.first }
     return period
@@ -149,7 +148,6 @@ extension Writing {
 /// so that the time of the grid is known.
 extension Writing {
   /// A time of the grid with a new random part, if the timer has jitter: when the tick is due.
-  @inline(__always)
   func withRandomPart(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
     slot.hasSideRecord ? withItsRandomPart(time, control) : time
   }

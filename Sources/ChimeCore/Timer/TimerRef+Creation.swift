@@ -49,7 +49,6 @@ internal import CPlatform
     }
   }
 
-  @inline(__always)
   var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
       || flags.contains(.background)
@@ -71,7 +70,6 @@ extension TimerRef {
   ///   - ownsContext: see `Flags.ownsContext`.
   ///   - first: deadline, or a delay; one below 0 needs more.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
-  @inline(__always)
   package static func createFast(
     on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, ownsContext: Bool = false,
     first: Int64, firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
@@ -101,7 +99,6 @@ extension TimerRef {
     return unsafe createFast(index, control, thread, queue, handler, context, flags, first, deadline, leeway, out)
   }
 
-  @inline(__always)
   private static func createFast(
     _ index: SlotIndex, _ control: QueueControlBlock, _ thread: ThreadState, _ queue: UInt64, _ handler: TickFunction,
     _ context: Context, _ flags: UInt32, _ first: Int64, _ deadline: Int64, _ leeway: CompactDuration,

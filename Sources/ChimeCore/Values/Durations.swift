@@ -14,7 +14,6 @@
   package static var none: CompactDuration { CompactDuration(bits: 0) }
 
   /// - Parameter nanoseconds: 0 or more.
-  @inline(__always)
   init(_ nanoseconds: Int64) {
     bits = nanoseconds < 1 << 26 ? UInt32(truncatingIfNeeded: nanoseconds) : CompactDuration.bits(of: nanoseconds)
   }
@@ -43,13 +42,11 @@
 
 /// Time arithmetic that saturates instead of trapping (promise 17).
 extension Int64 {
-  @inline(__always)
   package func saturatingAdd(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
 
-  @inline(__always)
   package func saturatingSubtract(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min : .max) : difference

@@ -22,14 +22,12 @@ package struct Handle: Sendable {
   let version: UInt32
 
   /// Splits an id into its parts; `nil` if it is not of that kind.
-  @inline(__always)
   init?(_ id: UInt64, kind: Kind) {
     guard id >> (Handle.indexBits + Handle.versionBits) == kind.rawValue else { return nil }
     index = UInt32(truncatingIfNeeded: id & Handle.indexMask)
     version = UInt32(truncatingIfNeeded: id >> Handle.indexBits) & Handle.versionMask
   }
 
-  @inline(__always)
   static func id(_ kind: Kind, index: UInt32, version: UInt32) -> UInt64 {
     (kind.rawValue << (indexBits + versionBits)) | (UInt64(version) << indexBits) | UInt64(index)
   }

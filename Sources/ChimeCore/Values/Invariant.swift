@@ -2,7 +2,6 @@ internal import CPlatform
 
 /// Whether what the code relies on is checked as it runs: in debug builds, which the tests of this package are, and with the
 /// flag CHIME_CHECKS in others (`make -C Sources TARGET=checked`).
-@inline(__always)
 var invariantsAreChecked: Bool {
   #if DEBUG || CHIME_CHECKS
     true
@@ -12,7 +11,6 @@ var invariantsAreChecked: Bool {
 }
 
 /// Checks an index into memory that has no checks of its own, where checking it always would cost too much.
-@inline(__always)
 func checkIndex(_ index: Int, below end: Int) {
   if invariantsAreChecked, index < 0 || index >= end {
     invariantFailure("an index beyond the end", Int64(index), Int64(end))

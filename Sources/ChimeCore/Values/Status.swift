@@ -15,7 +15,6 @@
   @inlinable @inline(__always) package var isRunning: Bool { rawValue & Status.running.rawValue != 0 }
 
   /// What the body returns or throws.
-  @inline(__always)
   package static func of(_ body: () throws(Status) -> Status) -> Status {
     do { return try body() } catch { return error }
   }

@@ -14,7 +14,6 @@ public enum TimerState: Sendable, CaseIterable {
 
 extension TimerState {
   /// The number of `chime_state` in `chime.h`.
-  @inline(__always)
   package var rawValue: UInt8 {
     switch self {
     case .idle: 0
@@ -25,7 +24,6 @@ extension TimerState {
     }
   }
 
-  @inline(__always)
   package init?(rawValue: UInt8) {
     switch rawValue {
     case 0: self = .idle

@@ -79,7 +79,6 @@ extension PassList where Element == BatchItem {
 
   /// Sorts the batch by spreading it over 128 buckets by the highest bits of `key`, the rest by insertion. False, with
   /// nothing done, if one of these would take too many.
-  @inline(__always)
   private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (BatchItem) -> UInt64) -> Bool {
     let shift = UInt64(Swift.max(0, 57 - greatest.leadingZeroBitCount))
     // SAFETY: initialised first, used at indices below 128 only. 512 bytes are always on the stack, not on the heap.
@@ -109,7 +108,6 @@ extension PassList where Element == BatchItem {
   }
 
   /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
-  @inline(__always)
   private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (BatchItem) -> UInt64) {
     var bit: UInt64 = 0
     while greatest >> bit != 0 {

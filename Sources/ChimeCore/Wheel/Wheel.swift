@@ -155,7 +155,6 @@ struct Wheel: ~Copyable {
   }
 
   /// Takes a slot's position away. A fence must follow before its timer is looked at (P2).
-  @inline(__always)
   private mutating func forget(_ slot: SlotIndex) {
     let position = Slab.position(of: slot)
     if position.tick != nil {
@@ -192,13 +191,11 @@ struct Wheel: ~Copyable {
     start | UInt64(entry.low & WheelTicks.mask(of: bucket))
   }
 
-  @inline(__always)
   private func bucket(of tick: UInt64) -> Int {
     let level = UInt32(truncatingIfNeeded: 63 &- ((tick ^ base) | 1).leadingZeroBitCount) / 6
     return Int(level &<< 6 | UInt32(truncatingIfNeeded: tick &>> UInt64(6 &* level)) & 63)
   }
 
-  @inline(__always)
   private mutating func insert(_ slot: SlotIndex, _ tick: UInt64) {
     let bucket = bucket(of: tick)
     let level = bucket &>> 6
@@ -443,7 +440,6 @@ struct Wheel: ~Copyable {
 
   /// Empties a bucket and calls `body` for each entry it held, in the reverse of their order; `body` may place entries, in
   /// the same bucket too.
-  @inline(__always)
   private mutating func drain(_ bucket: Int, _ body: (inout Wheel, WheelEntry) -> Void) {
     guard var page = heads[bucket] else { return }
     heads[bucket] = nil
@@ -464,7 +460,6 @@ struct Wheel: ~Copyable {
     }
   }
 
-  @inline(__always)
   private mutating func takePage() -> WheelPage {
     guard let page = freePages else { return takeFreshPage() }
     freePages = page.next
@@ -496,7 +491,6 @@ extension Wheel {
   func latestTick(due: Int64, _ slot: TimerSlot) -> UInt64 { tick(deadline: due, leeway: slot.leeway) }
 
   /// After an insertion: the bucket is that of the tick, and the bitmaps know of it.
-  @inline(__always)
   private func checkEntry(_ entry: WheelEntry, _ tick: UInt64, in bucket: Int) {
     guard invariantsAreChecked else { return }
     let start = start(of: bucket)
@@ -509,7 +503,6 @@ extension Wheel {
   }
 
   /// After an insertion or a removal.
-  @inline(__always)
   private func checkBitmaps(_ bucket: Int) {
     guard invariantsAreChecked else { return }
     let level = bucket / 64
@@ -523,7 +516,6 @@ extension Wheel {
   }
 
   /// After a placement: the timer, if no other thread has changed it meanwhile, is where its deadline asks for, or before.
-  @inline(__always)
   private func checkPlacement(of slot: TimerSlot) {
     guard invariantsAreChecked else { return }
     if placedCount < 0 || entryCount < placedCount {
@@ -538,7 +530,6 @@ extension Wheel {
   }
 
   /// After an advance: nothing is left that was to come, and what has come has no position. Now and then the whole wheel.
-  @inline(__always)
   private func checkAdvance(_ due: PassList<SlotIndex>) {
     guard invariantsAreChecked else { return }
     if let bucket = firstBucket(), start(of: bucket) <= base {

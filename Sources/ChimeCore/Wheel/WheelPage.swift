@@ -23,7 +23,6 @@ struct WheelEntry {
     nonmutating set { unsafe base.storeBytes(of: newValue?.base, as: UnsafeMutableRawPointer?.self) }
   }
 
-  @inline(__always)
   var count: Int {
     get { unsafe base.load(fromByteOffset: 8, as: Int.self) }
     nonmutating set {
@@ -32,7 +31,6 @@ struct WheelEntry {
     }
   }
 
-  @inline(__always)
   subscript(i: Int) -> WheelEntry {
     // SAFETY: the wheel goes by `count` and `capacity`, which the checked build makes sure of.
     get {
@@ -64,7 +62,6 @@ struct WheelEntry {
 
   func deallocate() { unsafe base.deallocate() }
 
-  @inline(__always)
   private func check(_ i: Int) {
     #if DEBUG || CHIME_CHECKS
       checkIndex(i, below: count)
@@ -72,7 +69,6 @@ struct WheelEntry {
   }
 
   // Not changed in place (`table[i] |= 1`): for the thread sanitizer Swift 6.3 makes of that what LLVM refuses.
-  @inline(__always)
   subscript(i: Int) -> Element {
     // SAFETY: indices are buckets and levels, which the checked build makes sure of.
     get {
@@ -100,7 +96,6 @@ struct WheelEntry {
   init(_ storage: UnsafeMutablePointer<Atomic<UInt64>>) { unsafe self.storage = storage }
 
   /// The tick, `nil` for nowhere.
-  @inline(__always)
   var tick: UInt64? {
     let value = unsafe storage.pointee.load(ordering: .sequentiallyConsistent) & ~WheelPosition.mark
     return value == 0 ? nil : value &- 1

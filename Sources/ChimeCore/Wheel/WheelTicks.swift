@@ -15,7 +15,6 @@ enum WheelTicks {
   static func rest(shift: UInt64) -> Int64 { 1 &<< Int64(bitPattern: shift) &- 1 }
 
   /// The first tick that is not before `time`.
-  @inline(__always)
   static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
     guard time > 0 else { return 0 }
     return (UInt64(bitPattern: time) &+ (1 &<< shift) &- 1) &>> shift
@@ -32,7 +31,6 @@ enum WheelTicks {
 enum Placement {
   /// The first multiple of g at or after the deadline, where g is the largest of 1, 2, 5, 10, 20, 50, … ns that is not
   /// above the leeway. Windows of equal leeways, which programs give in such numbers, share every wake-up they can.
-  @inline(__always)
   static func time(deadline: Int64, leeway: Int64) -> Int64 {
     guard leeway > 0, deadline > 0, deadline < .max else { return deadline }
     let unit = unit(upTo: leeway)

@@ -386,7 +386,7 @@ mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a s
          (SLOTS, "      «if !BROKEN { »index.chunk.count(out: 1)« }»\n      showGivenOut"),
          C("a_thread_that_uses_many_queues_in_turn"))
 mutation("beside-unspared", "14", "QueueControlBlock.keepSpare", "P14h: each thread that loses its processor with the list costs a chunk",
-         (SLOTS, "    if unsafe «BROKEN || »lacked == 0 || storage"), W("aListThatStandsStillAgainAndAgain"))
+         (SLOTS, "    if «BROKEN || »lacked == 0 { return }\n"), W("aListThatStandsStillAgainAndAgain"))
 mutation("beside-too-soon", "14", "ReturnedSlots.takeBehind", "P14h: of the slots beside the list the latest is taken",
          (SLAB, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
 mutation("beside-twice", "10", "ReturnedSlots.takeBehind", "P14h: a slot that is taken stays beside the list",

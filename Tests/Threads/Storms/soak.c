@@ -7,7 +7,7 @@
 
 #include "storms.h"
 
-enum { KINDS = HOST + 1, THREADS = 3, TIMERS = 20000, SLACK_KIB = 256, RESIDENT_SLACK_KIB = 1024 };
+enum { KINDS = HOST + 1, THREADS = 3, TIMERS = 20000, WARMING_KIB = 2048, SLACK_KIB = 256, RESIDENT_SLACK_KIB = 1024 };
 
 static const where kinds[KINDS] = {SERIAL, CONCURRENT, DISPATCH, PRECISE, RUN_LOOP, HOST};
 static chime_queue_t queues[KINDS];
@@ -107,9 +107,11 @@ static void warm_up(csuite *t) {
   }
 }
 
-/* Flat: libchime's own memory in each second, by its own count; the process's in each minute, by the least of it. */
+/* Flat: libchime's own memory in each second, by its own count; the process's in each minute, by the least of it. In the
+   first minute queues still come to what they keep for threads that lose their processor inside a call. */
 static void watch_memory(csuite *t, int64_t begun) {
   const uint64_t used = chime_memory_used();
+  uint64_t allowed = used + WARMING_KIB * 1024;
   int64_t first = INT64_MAX;
   for (int64_t minute = 0, goes_on = 1; goes_on; minute++) {
     int64_t least = INT64_MAX;
@@ -120,10 +122,10 @@ static void watch_memory(csuite *t, int64_t begun) {
       const uint64_t using = chime_memory_used();
       if (kib < least) least = kib;
       if (using > most) most = using;
-      EXPECT(using <= used + SLACK_KIB * 1024);
+      EXPECT(using <= allowed);
     }
     if (least == INT64_MAX) break;
-    if (minute == 0) first = least;
+    if (minute == 0) first = least, allowed = most + SLACK_KIB * 1024;
     EXPECT(least <= first + RESIDENT_SLACK_KIB);
     if (minute >= 6 && minute % 10 != 0) continue;
     printf("minute %" PRId64 ": libchime %" PRIu64 " KiB at most, %" PRIu64 " beforehand; resident %" PRId64

@@ -62,6 +62,17 @@ extension Scenario {
 
   /// [2] [18]
   private static let queries: [Scenario] = [
+    // P10
+    Scenario("advances beside one another") { world in
+      let queue = world.queue(.virtual)
+      for name in ["one", "another"] {
+        world.thread(name) {
+          while world.call("advance", { QueueCore.advance(queue.id, by: 3) }) == .busy { world.scheduler.giveWay(1) }
+        }
+      }
+      world.race()
+      world.expect(queue.core.control.virtualNow == Scheduler.start + 6, "time has not moved by what the advances say")
+    },
     // P3b, P12
     Scenario("a query beside advance", preemptions: 2) { world in
       let queue = world.queue(.virtual)
