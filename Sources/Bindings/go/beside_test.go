@@ -3,6 +3,7 @@ package chime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -196,4 +197,60 @@ func TestAProgramThatAFunctionStartsGetsItsSignals(t *testing.T) {
 		}
 		must(0, queue.Close())
 	}
+}
+
+// The release of another goroutine's timer is inside the queue for as long as its function gone runs.
+func TestAReleaseIsInNobodysWay(t *testing.T) {
+	drives := map[Kind]func(*Queue) error{
+		Virtual: func(queue *Queue) error { return queue.Advance(1) },
+		Host:    func(queue *Queue) error { _, err := queue.Run(); return err },
+	}
+	releases := map[string]func(queue *Queue, gone func()){
+		"a timer's own": func(queue *Queue, gone func()) {
+			must(must(queue.After(time.Hour, func(*Tick) {}, gone)).Release())
+		},
+		"one that waits": func(queue *Queue, gone func()) {
+			must(must(queue.After(time.Hour, func(*Tick) {}, gone)).ReleaseAndWait(Forever))
+		},
+		"of one that nobody holds": func(queue *Queue, gone func()) {
+			must(0, queue.Once(time.Hour, func(*Tick) {}, gone))
+			must(must(queue.Timers())[0].Release())
+		},
+	}
+	for kind, drive := range drives {
+		for name, release := range releases {
+			queue := must(NewQueue(kind, QueueOptions{}))
+			inside, end := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(end)
+				release(queue, func() { close(inside); time.Sleep(20 * time.Millisecond) })
+			}()
+			<-inside
+			same(t, fmt.Sprint(name, ", kind ", kind), drive(queue), nil)
+			<-end
+			must(0, queue.Close())
+		}
+	}
+}
+
+// A goroutine that awakes releases the timer that it slept with.
+func TestAnAdvanceGoesOnBesideSleepers(t *testing.T) {
+	queue, _, _ := virtual(t)
+	const sleepers = 200
+	var asleep sync.WaitGroup
+	asleep.Add(sleepers)
+	for second := 1; second <= sleepers; second++ {
+		delay := time.Duration(second) * time.Second
+		go func() {
+			defer asleep.Done()
+			must(0, queue.Sleep(context.Background(), delay))
+		}()
+	}
+	for must(queue.Stats()).Running < sleepers {
+		time.Sleep(time.Millisecond)
+	}
+	for second := 1; second <= sleepers; second++ {
+		must(0, queue.Advance(time.Second))
+	}
+	within(t, "the sleepers", asleep.Wait)
 }

@@ -68,7 +68,7 @@ func (c *Channel) Stop() bool { return c.stopAnd(func() {}) }
 // Reset makes the timer tick after that delay, and then by its interval if it has one, which Timer().SetInterval changes. A delay
 // below 0 is 0. Its answer is Stop's.
 func (c *Channel) Reset(delay time.Duration) bool {
-	defer c.Timer().rest().settingAgain()()
+	defer c.Timer().rest().besides().resets.begin()()
 	return c.stopAnd(func() { c.timer.RestartAfter(orNow(delay)) })
 }
 

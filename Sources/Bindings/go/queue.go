@@ -29,7 +29,7 @@ type queue struct {
 	clock  Clock
 	// One for each goroutine that waits in C for this queue: each of them holds a thread of the process.
 	waiting chan struct{}
-	resets  *resets
+	beside  *beside
 	// At the limit: until then none is asked for, since the last one has found nothing. Under `collecting`.
 	nextCollection time.Time
 }
@@ -63,7 +63,7 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		qos: C.chime_qos(options.Class), seed: C.uint64_t(options.Seed),
 	}
 	made := &queue{driven: kind == Host || kind == Virtual, kind: kind, clock: options.Clock, waiting: make(chan struct{}, syncThreads),
-		resets: new(resets)}
+		beside: new(beside)}
 	_, err = checked(func() C.chime_status {
 		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})
@@ -123,7 +123,7 @@ func (q *Queue) timer(function func(*Tick), gone []func(), options TimerOptions,
 	told := options.Cancelled || options.Target != 0 // a target that goes cancels its timers
 	made := &timer{rest: &rest{call: function, last: told, quiet: told && !options.Cancelled}}
 	if q != nil && q.inner != nil {
-		made.rest.resets = q.inner.resets
+		made.rest.beside = q.inner.beside
 	}
 	create := func() error {
 		return q.passCallback(&callback{gone: gone, rest: made.rest}, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
@@ -388,9 +388,9 @@ func (q *Queue) Run() (Status, error) {
 // run is a run that has this status when no timer is running. It goes on if that was so inside a Reset.
 func (q *Queue) run(flags C.uint32_t, none Status) (Status, error) {
 	for ; ; time.Sleep(20 * time.Microsecond) {
-		before := q.resetsNow()
+		before := q.beside().resets.now()
 		_, status, err := q.drive(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, flags) })
-		if status != none || before == q.resetsNow() && !before.underWay() {
+		if status != none || before == q.beside().resets.now() && !before.underWay() {
 			return status, err
 		}
 	}

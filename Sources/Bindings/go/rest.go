@@ -29,31 +29,47 @@ type rest struct {
 	last   bool // a Cancelled tick comes after the timer is at rest
 	quiet  bool // which is none of the function's business
 	gone   bool
-	resets *resets // the queue's, which is not held by it
+	beside *beside // the queue's
 }
 
-// resets counts the calls of Reset on a queue's timers: inside them a timer that ran before, and will run behind, does not run for a
-// moment. A Run that ends then has not seen the end of its timers.
-type resets struct{ begun, ended uint32 }
+// calls counts the calls of one sort that have begun, and those that have ended.
+type calls struct{ begun, ended uint32 }
 
-func (r resets) underWay() bool { return r.begun != r.ended }
+// begin counts a call, and gives what counts its end.
+func (c *calls) begin() func() {
+	atomic.AddUint32(&c.begun, 1)
+	return func() { atomic.AddUint32(&c.ended, 1) }
+}
 
-// resetsNow reads the end first: where both are equal, there was a moment without one.
-func (q *Queue) resetsNow() resets {
+// now reads the end first: where both are equal, there was a moment without such a call.
+func (c *calls) now() calls {
+	ended := atomic.LoadUint32(&c.ended)
+	return calls{atomic.LoadUint32(&c.begun), ended}
+}
+
+func (c calls) underWay() bool { return c.begun != c.ended }
+
+// beside are the calls on a queue's timers that whoever drives the queue may meet. The timers do not hold the queue by it.
+type beside struct {
+	resets   calls // inside one a timer that ran before, and will run behind, does not run for a moment: a Run that ends then goes on
+	releases calls // each is inside the queue for as long as its function gone runs: who drives the queue waits for it
+}
+
+// unknown are those on timers that nobody holds, such as Once makes: which queue they are on, Go does not know.
+var unknown beside
+
+func (q *Queue) beside() *beside {
 	if q == nil || q.inner == nil {
-		return resets{}
+		return &unknown
 	}
-	ended := atomic.LoadUint32(&q.inner.resets.ended)
-	return resets{atomic.LoadUint32(&q.inner.resets.begun), ended}
+	return q.inner.beside
 }
 
-// settingAgain counts a Reset, and gives what counts its end.
-func (r *rest) settingAgain() func() {
-	if r == nil || r.resets == nil {
-		return func() {}
+func (r *rest) besides() *beside {
+	if r == nil || r.beside == nil {
+		return &unknown
 	}
-	atomic.AddUint32(&r.resets.begun, 1)
-	return func() { atomic.AddUint32(&r.resets.ended, 1) }
+	return r.beside
 }
 
 // The timers that somebody holds, by their ids, for Borrow.
@@ -314,15 +330,17 @@ func (q *Queue) makesRoom() bool {
 }
 
 // How many releases of garbage, each on a goroutine of its own, have begun and have ended.
-var releasesBegun, releasesEnded uint32
+var garbage calls
 
-// drive is enter, of a call that one thread at a time may make. A release of garbage, of which the program knows nothing, may be
-// inside the queue: it is waited for; a second at most, since its function `gone` may wait for the caller.
+// drive is enter, of a call that one thread at a time may make. A release, on another goroutine or of garbage, may be inside the
+// queue: it is waited for; a second at most, since its function `gone` may wait for the caller.
 func (q *Queue) drive(call func(id C.chime_queue_t) C.chime_go_answer) (C.chime_go_answer, Status, error) {
+	known, others := &q.beside().releases, &unknown.releases
 	for late := time.Now().Add(time.Second); ; time.Sleep(20 * time.Microsecond) {
-		ended := atomic.LoadUint32(&releasesEnded)
+		ended, othersEnded := known.now().ended, others.now().ended
 		answer, status, err := q.enter(call)
-		if status != Busy || atomic.LoadUint32(&releasesBegun) == ended || time.Now().After(late) {
+		released := known.now().begun != ended || others.now().begun != othersEnded
+		if status != Busy || !released || time.Now().After(late) {
 			return answer, status, err
 		}
 	}
@@ -339,7 +357,7 @@ func collectNow() {
 	case <-ran:
 	case <-time.After(time.Second):
 	}
-	for atomic.LoadUint32(&releasesBegun) != atomic.LoadUint32(&releasesEnded) && time.Now().Before(late) {
+	for garbage.now().underWay() && time.Now().Before(late) {
 		time.Sleep(20 * time.Microsecond)
 	}
 }

@@ -6,7 +6,6 @@ import "C"
 import (
 	"context"
 	"runtime"
-	"sync/atomic"
 	"time"
 )
 
@@ -61,10 +60,11 @@ func (t *timer) collect() {
 		return
 	}
 	// Functions may run inside the call: they must not hold up other finalizers.
-	atomic.AddUint32(&releasesBegun, 1)
+	ended, collected := t.rest.besides().releases.begin(), garbage.begin()
 	go func() {
 		answer := C.chime_go_release(t.id)
-		atomic.AddUint32(&releasesEnded, 1)
+		ended()
+		collected()
 		raise(answer.raised)
 	}()
 }
@@ -78,10 +78,12 @@ func (t *Timer) call(call func(id C.chime_timer_t) C.chime_status) (Status, erro
 // end makes a call that releases the timer, and raises the panic of a function that has run in it.
 func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, error) {
 	var answer C.chime_go_answer
+	ended := t.rest().besides().releases.begin()
 	status, err := t.call(func(id C.chime_timer_t) C.chime_status {
 		answer = call(id)
 		return answer.status
 	})
+	ended()
 	if t != nil && t.inner != nil && status != InvalidArgument {
 		runtime.SetFinalizer(t.inner, nil)
 	}
@@ -214,7 +216,7 @@ func (t *Timer) Reset(delay time.Duration) bool {
 // reset is one step for other goroutines: of two that Stop or Reset, only one takes a tick back.
 func (t *Timer) reset(delay time.Duration) (Status, bool) {
 	r := t.rest()
-	defer r.settingAgain()()
+	defer r.besides().resets.begin()()
 	defer r.locked()()
 	// Suspending says in one step whether a tick was still to come. After a restart that would not be known.
 	suspended, _ := t.changeIn(r, false, func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
