@@ -19,7 +19,7 @@ extension QueueControlBlock {
       giveBackFirstWheelPages()
       listReturned(&store)
       listSpare(&store)
-      unsafe storage.pointee.lackedBeside.store(0, ordering: .relaxed)
+      unsafe storage.pointee.spareWanted.store(0, ordering: .relaxed)
       var chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
         if Slab.canGiveBack(chunk, but: store.fresh) { unsafe chunk.head.pointee.pages = .leaving }

@@ -100,16 +100,16 @@ extension QueueControlBlock {
     while let index = returned.pop() { put(index, &store) }
   }
 
-  /// Keeps slots of the list beside it for those who find it taken: as many as they have lacked, but half of the list at
-  /// most, and none that were used just before (P14e). Without that each thread that loses its processor there would cost
-  /// another chunk.
+  /// Keeps slots of the list beside it for those who find it taken: twice as many whenever they were too few, but half of
+  /// the list at most, and none that were used just before (P14e). Without that each thread that loses its processor there
+  /// would cost another chunk.
   private func keepSpare(_ store: inout SlotStore) {
-    let lacked = unsafe storage.pointee.lackedBeside.load(ordering: .relaxed)
-    if lacked == 0 { return }
+    let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
+    if wanted == 0 { return }
     unsafe storage.pointee.spare.forEach { word in
       if word.load(ordering: .relaxed) != .none { return }
       var spare = ReturnedSlots()
-      for _ in 0..<min(lacked / SpareSlots.count, store.free.count / 2) {
+      for _ in 0..<min(wanted / SpareSlots.chainCount, store.free.count / 2) {
         guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { break }
         index.chunk.count(out: 1)
         spare.push(index)
@@ -118,32 +118,44 @@ extension QueueControlBlock {
     }
   }
 
-  /// Puts what was kept beside the list back; false if that is nothing.
-  @discardableResult
-  func listSpare(_ store: inout SlotStore) -> Bool {
-    let count = store.free.count
+  /// Puts what was kept beside the list back.
+  func listSpare(_ store: inout SlotStore) {
     unsafe storage.pointee.spare.forEach { word in
       var spare = ReturnedSlots(takenFrom: word)
       spare.reverse()
       while let index = spare.pop() { put(index, &store) }
     }
-    return store.free.count > count
   }
 
   private func take(_ store: inout SlotStore) -> SlotIndex? {
     let index: SlotIndex
-    // The list keeps as many as a cache; unused slots come while too few others would come before a slot is used again.
+    // The list keeps as many as a cache; others come while too few would come before a slot is used again.
     if store.free.count > ThreadCache.kept, let free = store.free.popFirst() {
       index = free
+    } else if store.fresh.isEmpty, let spare = takeSpare(nil) {
+      return spare
     } else if !store.fresh.isEmpty || addFresh(&store), let fresh = store.fresh.next() {
       index = fresh
       if store.freshHaveLeft { Slab.haveBackCell(of: fresh) }
-    } else if store.free.count > 0 || listSpare(&store), let free = store.free.popFirst() {
+    } else if let free = store.free.popFirst() {
       index = free
     } else {
       return nil
     }
     index.chunk.count(out: 1)
+    return index
+  }
+
+  /// Takes one of the slots that are kept beside the list, and more into a cache.
+  private func takeSpare(_ cache: ThreadCache?) -> SlotIndex? {
+    var index: SlotIndex?
+    unsafe storage.pointee.spare.forEach { word in
+      if index != nil || word.load(ordering: .relaxed) == .none { return }
+      var spare = ReturnedSlots(takenFrom: word)
+      index = spare.pop()
+      cache?.fill { spare.pop() }
+      spare.leave(in: word)
+    }
     return index
   }
 
@@ -154,20 +166,15 @@ extension QueueControlBlock {
     var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
     var index = returned.takeBehind(ThreadCache.kept, cache)
     unsafe returned.leave(in: storage.pointee.returned)
-    unsafe storage.pointee.spare.forEach { word in
-      if index != nil { return }
-      var spare = ReturnedSlots(takenFrom: word)
-      index = spare.pop()
-      cache?.fill { spare.pop() }
-      spare.leave(in: word)
-    }
+    if index == nil { index = takeSpare(cache) }
     // Their chunks count them as given out.
     guard index == nil else {
       atomicMemoryFence(ordering: .sequentiallyConsistent)
       return index
     }
     guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
-    unsafe storage.pointee.lackedBeside.wrappingAdd(Slab.slotsPerChunk, ordering: .relaxed)
+    let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
+    unsafe storage.pointee.spareWanted.store(max(SpareSlots.initialCount, min(wanted, 1 << 20) * 2), ordering: .relaxed)
     cache?.fill { fresh.next() }
     var others = ReturnedSlots()
     while let index = fresh.next() { others.push(index) }

@@ -90,9 +90,9 @@ import Synchronization
   var free: (next: UInt32, kept: Int) = (0, 0)
   /// The version of its next id, which stays that of the queue that lives here then. Stored behind that lock.
   let idVersion = Atomic<UInt32>(1)
-  /// Free slots that the lock's holders keep beside the list, and how many were ever lacking there (P14h).
+  /// Free slots that the lock's holders keep beside the list, and how many those should be (P14h).
   let spare = SpareSlots()
-  let lackedBeside = Atomic<Int>(0)
+  let spareWanted = Atomic<Int>(0)
   /// The control block that was made before; see `QueueControlBlocks.latest`.
   let previous: UnsafeMutableRawPointer?
 

@@ -405,7 +405,9 @@ struct FreeSlots {
 
 /// Free slots that are kept beside a list, in a few chains: a thread that stands still with one of them leaves the others.
 struct SpareSlots: ~Copyable {
-  static var count: Int { 4 }
+  static var chainCount: Int { 4 }
+  /// How many are kept once some were lacking.
+  static var initialCount: Int { 1024 }
   private let first = Atomic<SlotLink>(.none)
   private let second = Atomic<SlotLink>(.none)
   private let third = Atomic<SlotLink>(.none)

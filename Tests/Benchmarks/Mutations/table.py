@@ -386,7 +386,7 @@ mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a s
          (SLOTS, "      «if !BROKEN { »index.chunk.count(out: 1)« }»\n      showGivenOut"),
          C("a_thread_that_uses_many_queues_in_turn"))
 mutation("beside-unspared", "14", "QueueControlBlock.keepSpare", "P14h: each thread that loses its processor with the list costs a chunk",
-         (SLOTS, "    if «BROKEN || »lacked == 0 { return }\n"), W("aListThatStandsStillAgainAndAgain"))
+         (SLOTS, "    if «BROKEN || »wanted == 0 { return }\n"), W("aListThatStandsStillAgainAndAgain"))
 mutation("beside-too-soon", "14", "ReturnedSlots.takeBehind", "P14h: of the slots beside the list the latest is taken",
          (SLAB, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
 mutation("beside-twice", "10", "ReturnedSlots.takeBehind", "P14h: a slot that is taken stays beside the list",
@@ -606,6 +606,11 @@ mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside 
 
 CREATION = "Timer/TimerRef+Creation.swift"
 MEMORY = "Platform/Memory.swift"
+mutation("advance-from-before", "19", "QueueCore.advance", "P10: an advance counts from when it was called, not from its turn",
+         (VIRTUAL_DRIVER, "    return core.advance(duration, fromNow: true)\n",
+          "    return BROKEN ? core.advance(core.control.virtualNow.saturatingAdd(duration), fromNow: false) "
+          ": core.advance(duration, fromNow: true)\n"),
+         I("advances beside"))
 mutation("refused-untold", "10", "PassLock.takeOrLeaveWord", "P10: a host's call that answers BUSY leaves no word, so nobody wakes the host",
          (PASS_LOCK, "    «if !BROKEN { »wasRefused.store(true, ordering: .sequentiallyConsistent)« }»\n"), I("a host that is refused"))
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
