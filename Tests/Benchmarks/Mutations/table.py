@@ -1017,7 +1017,7 @@ mutation("released-is-told-first", "1", "TimerRef.dispose", "the trace of a rele
          (ENDING, "«      if BROKEN { try Trace.note(.released, self) }\n»      writing.retire(control)\n"),
          C("a_trace_may_shut_the_queue_down"))
 mutation("advance-beyond-its-end", "18", "QueueCore.advance", "handlers that take ever more time are delivered without end",
-         ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > end { passesBeyond += 1 }\n"),
+         ("Kinds/VirtualDriver.swift", "      if «!BROKEN, »instant > target { passesBeyond += 1 }\n"),
          C("an_advance_ends_though"))
 mutation("end-frees-not", "8", "TimerSlot.endCallback", "P4: a callback's end leaves a released slot alone",
          (WORD, "    if word.isReleased«, !BROKEN» {\n      next"), W("theQueueDoesWhatTheModelSays"))
