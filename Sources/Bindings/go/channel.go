@@ -118,6 +118,11 @@ func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 	if q != nil && q.inner != nil && q.inner.kind != Concurrent && q.isInside() {
 		return errSleepInside
 	}
+	begin, err := q.Now()
+	if err != nil {
+		return err
+	}
+	until := sum(begin, orNow(delay))
 	ticked, gone := make(chan struct{}), make(chan struct{})
 	var once sync.Once // whoever lists the queue's timers may fire this one, or set it again
 	timer, err := q.Start(Schedule{First: orNow(delay)}, TimerOptions{}, func(tick *Tick) {
@@ -129,19 +134,45 @@ func (q *Queue) Sleep(ctx context.Context, delay time.Duration) error {
 		return err
 	}
 	defer timer.Release()
-	select {
-	case <-ticked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-gone:
+	alarm := q.alarm(delay)
+	if alarm != nil {
+		defer alarm.Stop()
+	} else {
+		alarm = new(time.Timer) // whose channel is nil
+	}
+	for {
 		select {
 		case <-ticked:
 			return nil
-		default:
-			return &Error{ShutDown, ShutDown.Message()}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-alarm.C:
+			now, err := q.Now()
+			if err != nil {
+				return &Error{ShutDown, ShutDown.Message()}
+			}
+			if now >= until {
+				return nil
+			}
+			alarm.Reset(sum(until, -now)) // the Wall clock was set back
+		case <-gone:
+			select {
+			case <-ticked:
+				return nil
+			default:
+				return &Error{ShutDown, ShutDown.Message()}
+			}
 		}
 	}
+}
+
+// alarm is a timer of Go's for a sleep in a function, on a queue of the pool: where so many functions sleep that all its threads are
+// taken, none is left for the ticks that they wait for. Nil for other sleeps.
+func (q *Queue) alarm(delay time.Duration) *time.Timer {
+	if q.inner.kind != Serial && q.inner.kind != Concurrent || !insideFunction() {
+		return nil
+	}
+	return time.NewTimer(orNow(delay))
 }
 
 // Deadline is a time as a point on the queue's clock: of a Wall clock that time of day, which follows its steps; of a virtual queue,

@@ -18,7 +18,7 @@ import (
 )
 
 // Queue is a queue of one's own. Close it: what its functions use may go after that. Copies are the same queue; a Queue
-// that NewQueue has not made answers InvalidHandle.
+// that NewQueue has not made answers InvalidHandle, except to Close, which does nothing.
 type Queue struct{ inner *queue }
 
 // The finalizer is of this one, which nobody outside can copy.

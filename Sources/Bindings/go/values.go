@@ -11,7 +11,7 @@ type Kind int32
 // Kinds of queues.
 const (
 	Serial     Kind = C.CHIME_QUEUE_SERIAL     // on threads of Chime's, one function at a time
-	Concurrent Kind = C.CHIME_QUEUE_CONCURRENT // on threads of Chime's; those of different timers may overlap
+	Concurrent Kind = C.CHIME_QUEUE_CONCURRENT // on threads of Chime's; those of different timers may overlap, up to 48 at once
 	Host       Kind = C.CHIME_QUEUE_HOST       // inside Process or Run, on the thread that calls them
 	Precise    Kind = C.CHIME_QUEUE_PRECISE    // on a thread of the queue's own
 	Virtual    Kind = C.CHIME_QUEUE_VIRTUAL    // inside Advance, on virtual time: for tests and simulations

@@ -119,6 +119,9 @@ func over(ended error, call func(timeout time.Duration) (Status, error)) (Status
 	return status, err
 }
 
+// insideFunction is whether the caller is a function that Chime has called, or was called by one.
+func insideFunction() bool { return C.chime_go_is_inside() != 0 }
+
 // isInside is whether the caller is a function of the queue's, or was called by one.
 func (q *Queue) isInside() bool {
 	for depth := C.int(0); ; depth++ {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/pprof"
+	"sync"
 	"testing"
 	"time"
 )
@@ -190,3 +191,27 @@ func TestGoroutinesThatWaitForOneFunctionShareThreads(t *testing.T) {
 }
 
 func failure(_ Status, err error) error { return err }
+
+// So many functions that no thread is left for the ticks that end their sleeps.
+func TestFunctionsThatSleepOnAConcurrentQueueAllAwake(t *testing.T) {
+	const functions = 100
+	queue, other := must(NewQueue(Concurrent, QueueOptions{})), must(NewQueue(Concurrent, QueueOptions{}))
+	var asleep sync.WaitGroup
+	asleep.Add(functions)
+	for range [functions]int{} {
+		must(0, queue.Once(0, func(*Tick) {
+			defer asleep.Done()
+			const delay = 2 * time.Millisecond
+			for _, on := range []*Queue{queue, other} {
+				begin := time.Now()
+				err := on.Sleep(context.Background(), delay)
+				if slept := time.Since(begin); err != nil || slept < delay {
+					t.Error("slept", slept, err)
+				}
+			}
+		}))
+	}
+	within(t, "the sleeps", asleep.Wait)
+	must(0, queue.Close())
+	must(0, other.Close())
+}
