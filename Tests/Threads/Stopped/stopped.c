@@ -431,6 +431,10 @@ static void hold(const chime_tick *tick, void *context) {
 static void begin_handler(unsigned before) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  /* What waited for the last call may need the queue that the handler is about to hold. */
+  for (int i = 0; i < PROBES; i++) {
+    while (shared->answered[i] != shared->asked[i]) nap();
+  }
   is_inside = 0;
   options.handler = hold;
   if (before & SELF_RELEASING) options.flags = CHIME_TIMER_SELF_RELEASE;
