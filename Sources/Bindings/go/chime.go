@@ -152,10 +152,30 @@ func Now(clock Clock) (time.Duration, error) {
 	return time.Duration(now), err
 }
 
-// SleepUntil puts the goroutine's thread to sleep until a point on a clock of the system.
+// sleepers are the goroutines that sleep in C, as many as of those in Sync.
+var sleepers = make(chan struct{}, allSyncThreads)
+
+// SleepUntil puts the goroutine to sleep until a point on a clock of the system. At most 1,024 goroutines sleep in C, where each holds
+// a thread; the others sleep in Go, and look at the clock each second.
 func SleepUntil(clock Clock, deadline time.Duration) error {
-	_, err := checked(func() C.chime_status { return C.chime_sleep_until(C.chime_clock(clock), C.int64_t(deadline)) })
-	return err
+	select {
+	case sleepers <- struct{}{}:
+		defer func() { <-sleepers }()
+		_, err := checked(func() C.chime_status { return C.chime_sleep_until(C.chime_clock(clock), C.int64_t(deadline)) })
+		return err
+	default:
+	}
+	for {
+		now, err := Now(clock)
+		if err != nil || now >= deadline {
+			return err
+		}
+		left := sum(deadline, -now)
+		if left > time.Second {
+			left = time.Second // a Wall clock may be set meanwhile, and the system may sleep
+		}
+		time.Sleep(left)
+	}
 }
 
 // MemoryUsed is how many bytes libchime holds.

@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -206,12 +207,27 @@ func TestAQueueThatRefusesSyncSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestReleaseOfNilIsAnError(t *testing.T) {
-	var missing *Timer
-	for _, release := range []func() (Status, error){missing.Release, func() (Status, error) { return missing.ReleaseAndWait(0) }} {
-		if _, err := release(); !errors.Is(err, InvalidHandle) {
-			t.Error(err)
+func TestWhatNobodyHasMadeHasNoEnd(t *testing.T) {
+	ctx := context.Background()
+	for name, timer := range map[string]*Timer{"nil": nil, "new": new(Timer), "borrowed": Borrow(0)} {
+		for call, end := range map[string]func() (Status, error){
+			"Release":               timer.Release,
+			"ReleaseAndWait":        func() (Status, error) { return timer.ReleaseAndWait(0) },
+			"ReleaseAndWaitContext": func() (Status, error) { return timer.ReleaseAndWaitContext(ctx) },
+		} {
+			if status, err := end(); status != InvalidHandle || !errors.Is(err, InvalidHandle) {
+				t.Error(name, call, status, err)
+			}
 		}
+	}
+	for name, queue := range map[string]*Queue{"nil": nil, "new": new(Queue)} {
+		if status, err := queue.Shutdown(0); status != InvalidHandle || !errors.Is(err, InvalidHandle) {
+			t.Error(name, "Shutdown", status, err)
+		}
+		if err := queue.ShutdownContext(ctx); !errors.Is(err, InvalidHandle) {
+			t.Error(name, "ShutdownContext", err)
+		}
+		same(t, name+" Close", queue.Close(), nil)
 	}
 }
 
@@ -294,6 +310,25 @@ var endings = map[string]struct {
 		}
 		if inSync != 0 {
 			os.Exit(1)
+		}
+	}, 0, ""},
+	"sleeping until a time on many goroutines": {func() {
+		sleepers = make(chan struct{}, 32)
+		debug.SetMaxThreads(100)
+		ended := make(chan bool)
+		for _, clock := range []Clock{Monotonic, Boottime, Wall} {
+			for count := 0; count < 100; count++ {
+				go func(clock Clock) {
+					until := must(Now(clock)) + 300*time.Millisecond
+					must(0, SleepUntil(clock, until))
+					ended <- must(Now(clock)) >= until
+				}(clock)
+			}
+		}
+		for count := 0; count < 300; count++ {
+			if !<-ended {
+				os.Exit(1)
+			}
 		}
 	}, 0, ""},
 	"closing many queues at once": {func() {
@@ -601,7 +636,7 @@ func TestCopiesAndWhatNobodyHasMade(t *testing.T) {
 	_, err := holder.queue.After(0, func(*Tick) {})
 	expect(t, "after", errors.Is(err, InvalidHandle), true)
 	_, err = holder.timer.Release()
-	same(t, "release", err, nil) // of no timer: does nothing
+	expect(t, "release", errors.Is(err, InvalidHandle), true)
 	expect(t, "state", holder.timer.State(), CancelledState)
 	holder.queue = *must(NewQueue(Virtual, QueueOptions{}))
 	ticks := 0

@@ -480,6 +480,9 @@ func (q *Queue) Dump() (string, error) {
 // not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it. Twice does
 // nothing. A Queue is an io.Closer.
 func (q *Queue) Close() error {
+	if q.ID() == 0 {
+		return nil
+	}
 	_, err := q.Shutdown(Forever)
 	return err
 }
@@ -492,19 +495,24 @@ func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
 	return q.shutDown(context.Background(), timeout)
 }
 
+var errNoQueue = &Error{InvalidHandle, "NewQueue has not made this queue"}
+
 func (q *Queue) shutDown(ctx context.Context, timeout time.Duration) (Status, error) {
+	if q.ID() == 0 { // with which C does nothing
+		return InvalidHandle, errNoQueue
+	}
 	call := func(timeout time.Duration) (Status, error) {
 		timeout, leave := enterShutdown(timeout)
 		defer leave()
 		_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
 			return C.chime_go_shutdown(id, C.int64_t(timeout))
 		})
-		if q != nil && q.inner != nil && status != InvalidArgument {
+		if status != InvalidArgument {
 			runtime.SetFinalizer(q.inner, nil)
 		}
 		return status, err
 	}
-	if q == nil || q.inner == nil || q.inner.driven {
+	if q.inner.driven {
 		return call(timeout)
 	}
 	return await(ctx, q.ID(), timeout, call)

@@ -34,7 +34,7 @@ type timer struct {
 // Unsupported.
 func Borrow(id uint64) *Timer { return &Timer{inner: &timer{id: C.chime_timer_t(id)}} }
 
-var errNoTimer = &Error{InvalidHandle, "the *Timer is nil"}
+var errNoTimer = &Error{InvalidHandle, "no queue has made this timer"}
 
 // ID is the timer's id, for C. It is stale once the timer is released or collected: see runtime.KeepAlive. A timer at rest that
 // C starts has no function to call.
@@ -77,6 +77,9 @@ func (t *Timer) call(call func(id C.chime_timer_t) C.chime_status) (Status, erro
 
 // end makes a call that releases the timer, and raises the panic of a function that has run in it.
 func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, error) {
+	if t.ID() == 0 { // with which C does nothing
+		return InvalidHandle, errNoTimer
+	}
 	var answer C.chime_go_answer
 	ended := t.rest().besides().releases.begin()
 	status, err := t.call(func(id C.chime_timer_t) C.chime_status {
@@ -84,7 +87,7 @@ func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, er
 		return answer.status
 	})
 	ended()
-	if t != nil && t.inner != nil && status != InvalidArgument {
+	if status != InvalidArgument {
 		runtime.SetFinalizer(t.inner, nil)
 	}
 	raise(answer.raised)
@@ -277,18 +280,12 @@ func (t *Timer) cancelAndWait(ctx context.Context, timeout time.Duration) (Statu
 // Release cancels the timer and lets go of it, and of its function after the last call. Ignored: its queue is closed, and
 // the timer ended with it.
 func (t *Timer) Release() (Status, error) {
-	if t == nil {
-		return InvalidHandle, errNoTimer
-	}
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer { return C.chime_go_release(id) })
 }
 
 // ReleaseAndWait releases, then waits until the function has returned. TimedOut, which is an error: it is released, and its
 // function runs.
 func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
-	if t == nil {
-		return InvalidHandle, errNoTimer
-	}
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer {
 		return C.chime_go_release_and_wait(id, C.int64_t(timeout))
 	})
