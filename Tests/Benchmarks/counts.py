@@ -69,7 +69,9 @@ def c_counts(library):
 
 def all_instructions(*command):
     with tempfile.TemporaryDirectory() as directory:
-        done = output("valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", *command)
+        # In turn, so that what is counted does not hang on how long a thread waits for the next.
+        done = output(
+            "valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={directory}/out", *command)
     return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 
 

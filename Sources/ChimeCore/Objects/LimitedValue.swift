@@ -175,12 +175,12 @@ package final class LimitedValue<Value: Sendable>: @unchecked Sendable {
   /// Gives the value, if its time is not over, and it was not closed; it is needed until one `yield` more.
   package func acquire() -> Acquired {
     guard !isClosed else { return .released }
-    if isThere, isUsedOnceMore(), let held { return .value(held) }
+    if isThere, tryUse(), let held { return .value(held) }
     return isClosed ? .released : .vanished
   }
 
   /// False once its time is over, or it was closed.
-  private func isUsedOnceMore() -> Bool {
+  private func tryUse() -> Bool {
     changeUses { $0 & (Uses.isThere | Uses.isClosed) == Uses.isThere ? $0 + Uses.one : nil } != nil
   }
 

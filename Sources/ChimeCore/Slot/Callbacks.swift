@@ -6,7 +6,7 @@ internal import CPlatform
 
   @usableFromInline let function: Function
 
-  @inlinable @inline(__always)
+  @inlinable
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   /// Stands for a callback of a timer whose ticks are taken as records; never called.
@@ -48,7 +48,7 @@ internal import CPlatform
 
   @usableFromInline let function: Function
 
-  @inlinable @inline(__always)
+  @inlinable
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   /// Stands for the finalizer of a timer whose ticks are taken as records; never called.

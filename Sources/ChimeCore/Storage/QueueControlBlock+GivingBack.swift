@@ -17,9 +17,9 @@ extension QueueControlBlock {
     }
     _ = unsafe storage.pointee.slots.withLockIfSoon { store in
       giveBackFirstWheelPages()
+      unsafe storage.pointee.spareWanted.store(0, ordering: .relaxed)
       listReturned(&store)
       listSpare(&store)
-      unsafe storage.pointee.spareWanted.store(0, ordering: .relaxed)
       var chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
         if Slab.canGiveBack(chunk, but: store.fresh) { unsafe chunk.head.pointee.pages = .leaving }

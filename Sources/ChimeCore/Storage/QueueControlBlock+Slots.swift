@@ -79,7 +79,7 @@ extension QueueControlBlock {
       keepSpare(&store)
     }
     if isDone != nil { return }
-    var returned = ReturnedSlots()
+    var returned = SlotChain()
     while let index = next() { returned.push(index) }
     unsafe returned.leave(in: storage.pointee.returned)
   }
@@ -95,7 +95,7 @@ extension QueueControlBlock {
   func listReturned(_ store: inout SlotStore) {
     if unsafe storage.pointee.returned.load(ordering: .relaxed) == .none { return }
     keepSpare(&store)
-    var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
+    var returned = unsafe SlotChain(takenFrom: storage.pointee.returned)
     returned.reverse()
     while let index = returned.pop() { put(index, &store) }
   }
@@ -107,10 +107,11 @@ extension QueueControlBlock {
     let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
     if wanted == 0 { return }
     unsafe storage.pointee.spare.forEach { word in
-      if word.load(ordering: .relaxed) != .none { return }
-      var spare = ReturnedSlots()
-      for _ in 0..<min(wanted / SpareSlots.chainCount, store.free.count / 2) {
-        guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { break }
+      let count = min(wanted / SpareSlots.chainCount, store.free.count / 2)
+      if count < ThreadCache.kept || word.load(ordering: .relaxed) != .none { return }
+      var spare = SlotChain()
+      for _ in 0..<count {
+        guard let index = store.free.popFirst() else { break }
         index.chunk.count(out: 1)
         spare.push(index)
       }
@@ -121,7 +122,7 @@ extension QueueControlBlock {
   /// Puts what was kept beside the list back.
   func listSpare(_ store: inout SlotStore) {
     unsafe storage.pointee.spare.forEach { word in
-      var spare = ReturnedSlots(takenFrom: word)
+      var spare = SlotChain(takenFrom: word)
       spare.reverse()
       while let index = spare.pop() { put(index, &store) }
     }
@@ -151,7 +152,7 @@ extension QueueControlBlock {
     var index: SlotIndex?
     unsafe storage.pointee.spare.forEach { word in
       if index != nil || word.load(ordering: .relaxed) == .none { return }
-      var spare = ReturnedSlots(takenFrom: word)
+      var spare = SlotChain(takenFrom: word)
       index = spare.pop()
       cache?.fill { spare.pop() }
       spare.leave(in: word)
@@ -163,7 +164,7 @@ extension QueueControlBlock {
   /// enough others stay there (P14e), or one of those that are kept there, or a new one.
   @inline(never)
   private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
-    var returned = unsafe ReturnedSlots(takenFrom: storage.pointee.returned)
+    var returned = unsafe SlotChain(takenFrom: storage.pointee.returned)
     var index = returned.takeBehind(ThreadCache.kept, cache)
     unsafe returned.leave(in: storage.pointee.returned)
     if index == nil { index = takeSpare(cache) }
@@ -174,9 +175,10 @@ extension QueueControlBlock {
     }
     guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
     let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
-    unsafe storage.pointee.spareWanted.store(max(SpareSlots.initialCount, min(wanted, 1 << 20) * 2), ordering: .relaxed)
+    let all = chunkCount * Slab.slotsPerChunk
+    unsafe storage.pointee.spareWanted.store(max(SpareSlots.initialCount, min(wanted * 2, all)), ordering: .relaxed)
     cache?.fill { fresh.next() }
-    var others = ReturnedSlots()
+    var others = SlotChain()
     while let index = fresh.next() { others.push(index) }
     unsafe others.leave(in: storage.pointee.returned)
     atomicMemoryFence(ordering: .sequentiallyConsistent)

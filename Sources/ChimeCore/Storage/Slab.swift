@@ -327,7 +327,7 @@ struct FreeSlots {
 }
 
 /// Free slots that are in no list: a chain, the latest first, through their cells' contexts (P14h).
-@safe struct ReturnedSlots {
+@safe struct SlotChain {
   private var latest = SlotLink.none
   /// If it is known.
   private var oldest: SlotIndex?
@@ -350,7 +350,7 @@ struct FreeSlots {
   }
 
   mutating func reverse() {
-    var reversed = ReturnedSlots()
+    var reversed = SlotChain()
     while let index = pop() { reversed.push(index) }
     self = reversed
   }
@@ -383,7 +383,7 @@ struct FreeSlots {
         Slab.slot(oldest).nextFree = head
       } else if head != .none {
         // The others are fewer.
-        var later = ReturnedSlots(takenFrom: word)
+        var later = SlotChain(takenFrom: word)
         later.put(on: self)
         self = later
         head = .none
@@ -395,7 +395,7 @@ struct FreeSlots {
   }
 
   /// Puts them on top of others.
-  mutating func put(on others: ReturnedSlots) {
+  mutating func put(on others: SlotChain) {
     oldest = nil
     guard var last = latest.slot else { return self = others }
     while let next = last.nextFree.slot { last = next }

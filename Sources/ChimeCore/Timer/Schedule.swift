@@ -36,7 +36,7 @@ public struct Schedule: Hashable, Sendable {
   /// Of a repeating timer: each tick is due at its time of the grid plus a random part, of this length at most.
   @usableFromInline package var jitter: Int64
 
-  @inlinable @inline(__always)
+  @inlinable
   package init(
     first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, jitter: Int64 = 0,
     tickLimit: UInt64 = 0, missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
@@ -58,7 +58,7 @@ public struct Schedule: Hashable, Sendable {
 
   /// Nothing but a deadline is negative, the leeway of a repeating timer is below its interval, the jitter is at most the
   /// interval, a deadline does not go with the policy `remaining`, and no flag is unknown.
-  @inlinable @inline(__always)
+  @inlinable
   package var isValid: Bool {
     flags & ~Schedule.deadlineFlag == 0 && missed | resume <= 1 && interval | leeway | jitter >= 0
       && (firstIsDeadline || first >= 0)
@@ -66,7 +66,7 @@ public struct Schedule: Hashable, Sendable {
   }
 
   /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
-  @inlinable @inline(__always)
+  @inlinable
   package var isOneShotOnly: Bool {
     interval | jitter == 0 && missed | resume | flags & ~Schedule.deadlineFlag == 0 && leeway >= 0
   }

@@ -22,13 +22,13 @@ package struct CoreTick: Sendable {
   // One callback of a timer at a time uses the pointer (promise 6); what it points to is the host's.
   package let pointer: UnsafeMutableRawPointer?
 
-  @inlinable @inline(__always)
+  @inlinable
   package init(_ pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = unsafe pointer }
 
   @inlinable package static var none: Context { unsafe Context(nil) }
 
   /// A reference to an object; `releaseObject` takes it back.
-  @inlinable @inline(__always)
+  @inlinable
   package static func retaining(_ object: consuming AnyObject) -> Context {
     unsafe Context(Unmanaged.passRetained(object).toOpaque())
   }

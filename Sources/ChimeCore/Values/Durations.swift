@@ -19,7 +19,7 @@
   }
 
   /// `nil` if it is negative, or needs a unit other than nanoseconds: from 67 ms on.
-  @inlinable @inline(__always)
+  @inlinable
   package init?(short nanoseconds: Int64) {
     guard UInt64(bitPattern: nanoseconds) < 1 << 26 else { return nil }
     bits = UInt32(truncatingIfNeeded: nanoseconds)

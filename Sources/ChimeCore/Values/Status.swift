@@ -9,10 +9,10 @@
   @inlinable
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  @inlinable @inline(__always) package var isFailure: Bool { rawValue < 0 }
+  @inlinable package var isFailure: Bool { rawValue < 0 }
 
   /// Whether a callback that had started has not returned. No failure has that bit.
-  @inlinable @inline(__always) package var isRunning: Bool { rawValue & Status.running.rawValue != 0 }
+  @inlinable package var isRunning: Bool { rawValue & Status.running.rawValue != 0 }
 
   /// What the body returns or throws.
   package static func of(_ body: () throws(Status) -> Status) -> Status {

@@ -387,11 +387,13 @@ mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a s
          C("a_thread_that_uses_many_queues_in_turn"))
 mutation("beside-unspared", "14", "QueueControlBlock.keepSpare", "P14h: each thread that loses its processor with the list costs a chunk",
          (SLOTS, "    if «BROKEN || »wanted == 0 { return }\n"), W("aListThatStandsStillAgainAndAgain"))
-mutation("beside-too-soon", "14", "ReturnedSlots.takeBehind", "P14h: of the slots beside the list the latest is taken",
+mutation("spare-not-taken-back", "14", "QueueControlBlock.take", "P14h: what is kept beside a list that has too little stays there",
+         (SLOTS, "    } else if «!BROKEN, »store.fresh.isEmpty, let spare = takeSpare(nil) {\n"), W("aListTakesBack"))
+mutation("beside-too-soon", "14", "SlotChain.takeBehind", "P14h: of the slots beside the list the latest is taken",
          (SLAB, "    for _ in 1..<«(BROKEN ? 2 : »kept«)» {\n"), W("slotsBesideAList"))
-mutation("beside-twice", "10", "ReturnedSlots.takeBehind", "P14h: a slot that is taken stays beside the list",
+mutation("beside-twice", "10", "SlotChain.takeBehind", "P14h: a slot that is taken stays beside the list",
          (SLAB, "    last.nextFree = «BROKEN ? SlotLink(slot.index) : »rest\n"), W("slotsBesideAList"))
-mutation("beside-lost", "14", "ReturnedSlots.leave", "P14h: what another thread has left meanwhile is lost",
+mutation("beside-lost", "14", "SlotChain.leave", "P14h: what another thread has left meanwhile is lost",
          (SLAB, "        later.put(on: self)\n        «if !BROKEN { »self = later« }»\n"), I("free slots beside"))
 mutation("waits-for-the-list", "5", "takeSlotSlow", "P14h: who needs a slot waits for a thread that stands still with the lock",
          ("Platform/Locks.swift", "if !spinWait.spin()« && !BROKEN» { return nil }"), I("making timers that"))

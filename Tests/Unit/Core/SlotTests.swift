@@ -158,6 +158,20 @@ import Testing
     #expect(core.control.chunkCount - before <= 4)
   }
 
+  /// A list that has too little takes back what is kept beside it before a chunk is made (P14h).
+  @Test func aListTakesBackWhatIsKeptBesideIt() throws {
+    let core = try QueueCore.makeForTest(timerLimit: 10_000)
+    defer { core.release() }
+    _ = TimerRef.release(try core.makeTimer())
+    unsafe core.control.storage.pointee.spareWanted.store(SpareSlots.initialCount, ordering: .relaxed)
+    let chunks = core.control.chunkCount
+    for _ in 0..<3 {
+      let timers = try (0..<chunks * 200).map { _ in try core.makeTimer() }
+      for timer in timers { _ = TimerRef.release(timer) }
+    }
+    #expect(core.control.chunkCount == chunks)
+  }
+
   /// What a grower leaves who comes late, behind one that has left more (P14i). A pass with too little ends the process.
   @Test func aPassKeepsTheLargerRoom() throws {
     let timers = try (0..<600).map { _ in try core.makeTimer() }

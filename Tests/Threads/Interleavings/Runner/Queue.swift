@@ -70,7 +70,7 @@ final class Queue {
     _ = chunks.next(of: core.control)
     let second = chunks.next(of: core.control)!
     second.head.pointee.out.store(UInt32(count), ordering: .relaxed)
-    var slots = ReturnedSlots()
+    var slots = SlotChain()
     for index in second.slots.prefix(count) { slots.push(index) }
     slots.leave(in: core.control.storage.pointee.returned)
   }
