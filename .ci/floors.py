@@ -26,7 +26,7 @@ ALLOWED = {
         "the file that CHIME_TRACE names is begun before the first queue",
 }
 
-MOST_IN_CIRCLE = 15
+MOST_IN_CIRCLE = 10
 
 OF_SWIFT = set("append remove insert removeAll allocate deallocate initialize deinitialize indices".split())
 

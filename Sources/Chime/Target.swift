@@ -25,7 +25,7 @@ public final class TargetToken: Sendable {
   /// Takes an id from a table of bounded size. If none is left, creating a timer for the object throws `limit`.
   public init() { id = (try? TimerTarget.make(.none, nil, releasesTimers: true)) ?? 0 }
 
-  deinit { _ = TimerTarget.release(id) }
+  deinit { _ = TimerTarget.releaseReference(id) }
 }
 
 /// A target as a timer holds it.

@@ -25,5 +25,5 @@ public func chime_target_retain(
 
 @_cdecl("chime_target_release") @implementation
 public func chime_target_release(_ target: chime_target_t) -> chime_status {
-  target == 0 ? Status.ok.rawValue : callingBack { TimerTarget.release(target).rawValue }
+  target == 0 ? Status.ok.rawValue : callingBack { TimerTarget.releaseReference(target).rawValue }
 }

@@ -90,15 +90,15 @@ extension QueueControlBlock {
     if options.givesRecords { traits.insert(.givesRecords) }
     if !isVirtual || options.honoursLeeway { traits.insert(.honoursLeeway) }
     self.traits = traits
-    unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .releasing)
-    unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
-    unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
+    storage.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .releasing)
+    storage.wallShift.store(0, ordering: .relaxed)
+    storage.stepIsPending.store(false, ordering: .relaxed)
     hasHadBackground = false
     beginWallClock()
-    unsafe storage.pointee.stopRequest.reset()
-    unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
-    unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
+    storage.stopRequest.reset()
+    storage.randomState.store(options.seed, ordering: .relaxed)
+    storage.virtualNow.store(options.start, ordering: .releasing)
     // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
-    if options.timerLimit > 0 { unsafe storage.pointee.limit.store(options.timerLimit, ordering: .relaxed) }
+    if options.timerLimit > 0 { storage.limit.store(options.timerLimit, ordering: .relaxed) }
   }
 }

@@ -108,7 +108,7 @@ extension QueueControlBlock {
   func moveVirtualNow(by duration: Int64) {
     var now = virtualNow
     while true {
-      let result = unsafe storage.pointee.virtualNow.compareExchange(
+      let result = storage.virtualNow.compareExchange(
         expected: now, desired: now.saturatingAdd(duration), ordering: .sequentiallyConsistent)
       if result.exchanged { return }
       now = result.original
@@ -121,7 +121,7 @@ extension QueueCore {
   /// - Parameter isNoticed: as the system tells of it.
   package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64, isNoticed: Bool = true) {
     guard let control = QueueControlBlocks.find(id) else { return }
-    unsafe control.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
+    control.storage.wallShift.add(nanoseconds, ordering: .relaxed)
     if isNoticed { control.wakeAfterStep() }
   }
 }

@@ -113,7 +113,7 @@ extension QueueCore {
 
   /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here.
   func closeIfPossible(_ pass: borrowing Pass) throws(Forked) {
-    if isClosed { return }
+    if closing.isClosed { return }
     handOver?.hasten()
     functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below, or has released the last timer, comes
@@ -139,7 +139,7 @@ extension QueueCore {
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
     guard isIdle, !control.isLimited || control.givenOut == 0 else { return }
-    isClosed = true
+    closing.close()
     wheel.close()
     records = Records()
     if let scratch = batch.leaveScratch() { control.leaveScratch(scratch) }
@@ -150,12 +150,11 @@ extension QueueCore {
 
   /// Ends the queue, and tells waiting threads, once nothing of it runs any more, the host's hooks included.
   func announceEnd() throws(Forked) {
-    if isClosed { try announceEndNow() }
+    if closing.isClosed, !closing.isOver { try announceEndNow() }
   }
 
   @inline(never)
   private func announceEndNow() throws(Forked) {
-    guard closing.claimEnd() else { return }
     if let hooks {
       try ThreadState.inside(control) { _ throws(Forked) in
         try onHostsTerms { () throws(Forked) in try hooks.owned.end() }
@@ -190,14 +189,18 @@ extension QueueCore {
   }
 }
 
-/// How far the end of a queue has come: released, closed by a pass, over. Any thread.
+/// How far the end of a queue has come. Any thread.
 struct Closing: ~Copyable {
+  /// It only grows.
   private let stage = Atomic<UInt8>(Closing.notBegun)
   private static var notBegun: UInt8 { 0 }
+  /// Its id has gone, and its timers are being released.
   private static var releasing: UInt8 { 1 }
   private static var released: UInt8 { 2 }
-  private static var ending: UInt8 { 3 }
-  private let over = Atomic<Bool>(false)
+  /// The last pass was made.
+  private static var closed: UInt8 { 3 }
+  /// Nothing of the queue runs or will run.
+  private static var over: UInt8 { 4 }
   /// Functions and deliveries on their way on a concurrent queue: while there are some the queue does not end. Counted,
   /// then `hasBegun` or the functions' list is looked at; a closing pass says that it closes, then reads this; all
   /// sequentially consistent: store buffering (P7b).
@@ -226,15 +229,14 @@ struct Closing: ~Copyable {
 
   func timersAreReleased() { stage.store(Closing.released, ordering: .sequentiallyConsistent) }
 
-  /// Nothing of the queue runs or will run.
-  var isOver: Bool { over.load(ordering: .sequentiallyConsistent) }
+  /// The caller, who makes a pass, was the last.
+  func close() { stage.store(Closing.closed, ordering: .sequentiallyConsistent) }
 
-  /// True for the first caller, who ends the queue.
-  func claimEnd() -> Bool {
-    stage.exchange(Closing.ending, ordering: .sequentiallyConsistent) != Closing.ending
-  }
+  var isClosed: Bool { stage.load(ordering: .sequentiallyConsistent) >= Closing.closed }
 
-  func noteEnd() { over.store(true, ordering: .sequentiallyConsistent) }
+  func noteEnd() { stage.store(Closing.over, ordering: .sequentiallyConsistent) }
+
+  var isOver: Bool { stage.load(ordering: .sequentiallyConsistent) == Closing.over }
 
   var isHeldUp: Bool { outstanding.load(ordering: .sequentiallyConsistent) != 0 }
 
@@ -244,5 +246,52 @@ struct Closing: ~Copyable {
   func leave(_ count: Int = 1) -> Bool {
     outstanding.subtract(count, ordering: .sequentiallyConsistent)
     return hasBegun
+  }
+}
+
+/// The end of a released timer: its last callbacks, its finalizer, and its slot.
+extension QueueCore {
+  /// `dispose` on a thread of a concurrent queue, unless the queue's other timers are just being released: then the closing
+  /// pass does it.
+  func disposeOrRetire(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) {
+    if closing.isReleasing { released.retire(control) } else { try dispose(released, frame) }
+  }
+
+  /// Runs a released timer's last callbacks, then frees its slot.
+  func dispose(_ released: consuming Writing, _ frame: CurrentFrame) throws(Forked) {
+    let slot = released.slot
+    if let sideRecord = released.sideRecord, !givesRecords {
+      frame.slot = slot.index
+      // Busy, in case the queue is released in the meantime.
+      _ = slot.set(TimerWord.busyBit)
+      while !isSuspended, let delivery = popCallback(sideRecord, control.now) {
+        let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
+        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
+        try Trace.noteCall(record)
+        try delivery.function(record)
+        try Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
+        try held?.release()
+      }
+      if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
+      if isSuspended {
+        // The rest comes after the resume. One that came before this has woken a pass that found nothing.
+        frame.slot = nil
+        released.retire(control)
+        return control.wake()
+      }
+      try closing.counting { () throws(Forked) in
+        try sideRecord.named?.close()
+        try sideRecord.writerFields.finalizer?(slot.context)
+      }
+      frame.slot = nil
+    }
+    try released.free(control)
+  }
+
+  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
+    let now = control.wallTime(control.now)
+    return CoreTick(
+      timer: Handle.id(.timer, index: slot.index.number, version: slot.version), generation: slot.generation(slot.word),
+      sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
   }
 }

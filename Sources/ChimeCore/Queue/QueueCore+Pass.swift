@@ -361,3 +361,12 @@ extension QueueCore {
     batch.move(to: scratch)
   }
 }
+
+extension QueueControlBlock {
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass.
+  fileprivate func followWallClock(_ pass: borrowing Pass) {
+    // On any clock: the step may have been meant for an earlier queue of the control block.
+    let isToLook = takeStep()
+    if isWall { followWallOffset(isToLook) }
+  }
+}

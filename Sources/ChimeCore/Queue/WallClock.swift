@@ -101,7 +101,7 @@ package enum WallClock: ProcessState {
 extension QueueControlBlock {
   /// Makes a later pass look at the wall clock, not the one that may be under way. Any thread.
   func wakeAfterStep() {
-    unsafe storage.pointee.stepIsPending.store(true, ordering: .sequentiallyConsistent)
+    storage.stepIsPending.store(true, ordering: .sequentiallyConsistent)
     wake()
   }
 }
@@ -124,15 +124,9 @@ struct WallOffset: Equatable {
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
 /// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
-  /// Moves the timers that follow the wall clock, if it was stepped since the last pass.
-  func followWallClock(_ pass: borrowing Pass) {
-    // On any clock: the step may have been meant for an earlier queue of the control block.
-    let isToLook = takeStep()
-    if isWall { followWallOffset(isToLook) }
-  }
-
+  /// Called by a pass.
   @inline(never)
-  private func followWallOffset(_ isToLook: Bool) {
+  func followWallOffset(_ isToLook: Bool) {
     let offset = lookAtWallClock()
     // A writer that has seen a step before a pass has is followed even if the clock is back where it was.
     if offset == wallOffset, !isToLook { return }
@@ -163,15 +157,15 @@ extension QueueControlBlock {
 
   /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
   var wallOffset: WallOffset {
-    get { unsafe WallOffset(nanoseconds: storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent)) }
+    get { WallOffset(nanoseconds: storage.wallOffset.load(ordering: .sequentiallyConsistent)) }
     nonmutating set {
-      unsafe storage.pointee.wallOffset.store(newValue.nanoseconds, ordering: .sequentiallyConsistent)
+      storage.wallOffset.store(newValue.nanoseconds, ordering: .sequentiallyConsistent)
     }
   }
 
   /// Before anybody knows the queue.
   func beginWallClock() {
-    unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
+    storage.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
   }
 }
 
@@ -246,16 +240,16 @@ extension Writing {
 
 extension QueueControlBlock {
   /// Whether the wall clock was stepped and no pass has looked at it since.
-  var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
+  var stepIsPending: Bool { storage.stepIsPending.load(ordering: .sequentiallyConsistent) }
 
   /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
   /// last look, behind the next wake-up; so that load may be relaxed (P13b).
-  fileprivate func takeStep() -> Bool {
-    guard unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) else { return false }
-    return unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+  func takeStep() -> Bool {
+    guard storage.stepIsPending.load(ordering: .relaxed) else { return false }
+    return storage.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
   }
 
-  private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
+  private var wallShift: Int64 { storage.wallShift.load(ordering: .relaxed) }
 
   /// Bounds of how much the queue's clock is ahead of the monotonic one now.
   private var trueWallOffset: (low: Int64, high: Int64) {

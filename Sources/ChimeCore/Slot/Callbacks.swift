@@ -1,4 +1,38 @@
-internal import CPlatform
+/// One delivery, laid out like `chime_tick`; a test compares the two layouts.
+package struct CoreTick: Sendable {
+  package var timer: UInt64
+  package var generation: UInt64
+  package var sequence: UInt64
+  package var missed: UInt64
+  package var scheduled: Int64
+  package var actual: Int64
+  package var context: Context
+  package var target: Context
+  package var kind: UInt32
+  package var reserved: UInt32 = 0
+}
+
+/// A pointer that the host gave for its callbacks. Chime passes it on and never follows it.
+@frozen @safe package struct Context: @unchecked Sendable {
+  // One callback of a timer at a time uses the pointer (promise 6); what it points to is the host's.
+  package let pointer: UnsafeMutableRawPointer?
+
+  @inlinable
+  package init(_ pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = unsafe pointer }
+
+  @inlinable package static var none: Context { unsafe Context(nil) }
+
+  /// A reference to an object; `releaseObject` takes it back.
+  @inlinable
+  package static func retaining(_ object: consuming AnyObject) -> Context {
+    unsafe Context(Unmanaged.passRetained(object).toOpaque())
+  }
+
+  package func releaseObject() {
+    // SAFETY: made by `retaining`, and released once, by whoever owns the context.
+    if let pointer = unsafe pointer { unsafe Unmanaged<AnyObject>.fromOpaque(pointer).release() }
+  }
+}
 
 /// A handler: a C function that takes the address of a `CoreTick` and the context.
 @frozen @safe package struct TickFunction: Sendable {
@@ -11,35 +45,6 @@ internal import CPlatform
 
   /// Stands for a callback of a timer whose ticks are taken as records; never called.
   package static var record: TickFunction { unsafe TickFunction { _, _ in } }
-
-  /// Calls the handler; false if that has not returned, because it has ended its thread (see `ThreadEnd`).
-  @discardableResult
-  package func callAsFunction(_ tick: CoreTick) throws(Forked) -> Bool { try self(tick, tick.context) }
-
-  @discardableResult
-  func callAsFunction(_ tick: CoreTick, _ context: Context) throws(Forked) -> Bool {
-    var tick = tick
-    return try call(&tick, context)
-  }
-
-  /// The same without a copy of the tick.
-  @inline(__always)
-  func call(_ tick: inout CoreTick, _ context: Context) throws(Forked) -> Bool {
-    ThreadEnd.passGate()
-    // What the numbers mean stands in callback_guard.h.
-    let called = try Fork.guarded {
-      // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
-      // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
-      let called = unsafe withUnsafePointer(to: &tick) {
-        unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
-      }
-      if called != 0 { ThreadEnd.wasCaught() }
-      return called
-    }
-    return called != 1
-  }
-
-  private typealias CFunction = @convention(c) (UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Void
 }
 
 /// A finalizer, or another C function that takes a context.
@@ -53,14 +58,6 @@ internal import CPlatform
 
   /// Stands for the finalizer of a timer whose ticks are taken as records; never called.
   package static var record: ContextFunction { unsafe ContextFunction { _ in } }
-
-  /// Calls the function. This returns even if the function ends its thread (see `ThreadEnd`).
-  package func callAsFunction(_ context: Context) throws(Forked) {
-    ThreadEnd.passGate()
-    try Fork.guarded {
-      if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
-    }
-  }
 }
 
 /// A context that Chime has accepted. The last holder calls its finalizer; not in a child of a fork, where all that came

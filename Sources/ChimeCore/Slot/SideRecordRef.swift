@@ -5,7 +5,7 @@ import Synchronization
 @safe struct SideRecordRef {
   let view: SideRecordView
 
-  private var pointer: UnsafeMutablePointer<TimerSideRecord> { unsafe view.pointer }
+  private var record: TimerSideRecord { unsafeAddress { unsafe UnsafePointer(view.pointer) } }
 
   init(_ view: SideRecordView, of _: borrowing Writing) { self.view = view }
 
@@ -16,13 +16,13 @@ import Synchronization
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     view = unsafe SideRecordView(typed)
-    unsafe view.writerFields.initialize(to: TimerSideRecord.WriterFields())
+    unsafe view.writerFieldsPointer.initialize(to: TimerSideRecord.WriterFields())
   }
 
   /// What only the writer reads.
   var writerFields: TimerSideRecord.WriterFields {
-    get { unsafe view.writerFields.pointee }
-    nonmutating _modify { yield unsafe &view.writerFields.pointee }
+    unsafeAddress { unsafe UnsafePointer(view.writerFieldsPointer) }
+    nonmutating unsafeMutableAddress { unsafe view.writerFieldsPointer }
   }
 
   /// Resets it for a new timer; `generationHigh` is the caller's.
@@ -36,7 +36,7 @@ import Synchronization
     isBackground = false
     hasFirst = false
     jitter = 0
-    unsafe pointer.pointee.callbackEnd.store(.max, ordering: .relaxed)
+    record.callbackEnd.store(.max, ordering: .relaxed)
     wallDeadline = SideRecordView.followsNoWall
   }
 
@@ -44,7 +44,7 @@ import Synchronization
   func end() {
     unsafe writerFields.target?.release()
     unsafe writerFields.target = nil
-    unsafe pointer.pointee.named.exchange(nil, ordering: .acquiringAndReleasing)?.release()
+    unsafe record.named.exchange(nil, ordering: .acquiringAndReleasing)?.release()
     if let label = unsafe label {
       unsafe self.label = nil
       unsafe Labels.free(label)
@@ -71,7 +71,7 @@ import Synchronization
 
   /// When the callback has ended that left the rest of its end to the writer; `nil` if none did.
   func takeCallbackEnd() -> Int64? {
-    let end = unsafe pointer.pointee.callbackEnd.exchange(.max, ordering: .sequentiallyConsistent)
+    let end = record.callbackEnd.exchange(.max, ordering: .sequentiallyConsistent)
     return end == .max ? nil : end
   }
 
@@ -96,7 +96,7 @@ import Synchronization
   func makeNamed() -> NamedHandlers {
     if let named { return named }
     let fresh = NamedHandlers()
-    unsafe pointer.pointee.named.store(Unmanaged.passRetained(fresh), ordering: .releasing)
+    unsafe record.named.store(Unmanaged.passRetained(fresh), ordering: .releasing)
     return fresh
   }
 
@@ -104,51 +104,51 @@ import Synchronization
 
   var tickLimit: UInt64 {
     get { view.tickLimit }
-    nonmutating set { unsafe pointer.pointee.tickLimit.store(newValue, ordering: .releasing) }
+    nonmutating set { record.tickLimit.store(newValue, ordering: .releasing) }
   }
   var isBackground: Bool {
     get { view.isBackground }
-    nonmutating set { unsafe pointer.pointee.isBackground.store(newValue, ordering: .releasing) }
+    nonmutating set { record.isBackground.store(newValue, ordering: .releasing) }
   }
   var jitter: Int64 {
     get { view.jitter }
-    nonmutating set { unsafe pointer.pointee.jitter.store(newValue, ordering: .releasing) }
+    nonmutating set { record.jitter.store(newValue, ordering: .releasing) }
   }
   var hasFirst: Bool {
     get { view.hasFirst }
-    nonmutating set { unsafe pointer.pointee.hasFirst.store(newValue, ordering: .releasing) }
+    nonmutating set { record.hasFirst.store(newValue, ordering: .releasing) }
   }
   var first: Int64 {
     get { view.first }
-    nonmutating set { unsafe pointer.pointee.first.store(newValue, ordering: .releasing) }
+    nonmutating set { record.first.store(newValue, ordering: .releasing) }
   }
   var dueCount: UInt64 {
     get { view.dueCount }
-    nonmutating set { unsafe pointer.pointee.dueCount.store(newValue, ordering: .releasing) }
+    nonmutating set { record.dueCount.store(newValue, ordering: .releasing) }
   }
   var missed: UInt64 {
     get { view.missed }
-    nonmutating set { unsafe pointer.pointee.missed.store(newValue, ordering: .releasing) }
+    nonmutating set { record.missed.store(newValue, ordering: .releasing) }
   }
   var sequenceHigh: UInt32 {
     get { view.sequenceHigh }
-    nonmutating set { unsafe pointer.pointee.sequenceHigh.store(newValue, ordering: .releasing) }
+    nonmutating set { record.sequenceHigh.store(newValue, ordering: .releasing) }
   }
   var generationHigh: UInt32 {
     get { view.generationHigh }
-    nonmutating set { unsafe pointer.pointee.generationHigh.store(newValue, ordering: .releasing) }
+    nonmutating set { record.generationHigh.store(newValue, ordering: .releasing) }
   }
 
   var label: UnsafeMutablePointer<CChar>? {
     get { unsafe view.label }
-    nonmutating set { unsafe pointer.pointee.label.store(newValue, ordering: .releasing) }
+    nonmutating set { unsafe record.label.store(newValue, ordering: .releasing) }
   }
   var wallDeadline: Int64 {
     get { view.wallDeadline }
-    nonmutating set { unsafe pointer.pointee.wallDeadline.store(newValue, ordering: .releasing) }
+    nonmutating set { record.wallDeadline.store(newValue, ordering: .releasing) }
   }
   var targetID: UInt64 {
     get { view.targetID }
-    nonmutating set { unsafe pointer.pointee.targetID.store(newValue, ordering: .releasing) }
+    nonmutating set { record.targetID.store(newValue, ordering: .releasing) }
   }
 }

@@ -6,28 +6,30 @@ import Synchronization
   // SAFETY: allocated by `SideRecordRef.init(allocatedFor:fromReserve:)`, and never freed: the memory stays with its slot.
   let pointer: UnsafeMutablePointer<TimerSideRecord>
 
+  var record: TimerSideRecord { unsafeAddress { unsafe UnsafePointer(pointer) } }
+
   /// The wall deadline of a timer whose deadline does not follow the wall clock.
   static var followsNoWall: Int64 { .min }
 
   init(_ pointer: UnsafeMutablePointer<TimerSideRecord>) { unsafe self.pointer = pointer }
 
-  var tickLimit: UInt64 { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
-  var isBackground: Bool { unsafe pointer.pointee.isBackground.load(ordering: .relaxed) }
-  var hasFirst: Bool { unsafe pointer.pointee.hasFirst.load(ordering: .relaxed) }
-  var first: Int64 { unsafe pointer.pointee.first.load(ordering: .relaxed) }
-  var jitter: Int64 { unsafe pointer.pointee.jitter.load(ordering: .relaxed) }
-  var dueCount: UInt64 { unsafe pointer.pointee.dueCount.load(ordering: .relaxed) }
-  var missed: UInt64 { unsafe pointer.pointee.missed.load(ordering: .relaxed) }
-  var sequenceHigh: UInt32 { unsafe pointer.pointee.sequenceHigh.load(ordering: .relaxed) }
-  var generationHigh: UInt32 { unsafe pointer.pointee.generationHigh.load(ordering: .relaxed) }
-  var wallDeadline: Int64 { unsafe pointer.pointee.wallDeadline.load(ordering: .relaxed) }
-  var targetID: UInt64 { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }
+  var tickLimit: UInt64 { record.tickLimit.load(ordering: .relaxed) }
+  var isBackground: Bool { record.isBackground.load(ordering: .relaxed) }
+  var hasFirst: Bool { record.hasFirst.load(ordering: .relaxed) }
+  var first: Int64 { record.first.load(ordering: .relaxed) }
+  var jitter: Int64 { record.jitter.load(ordering: .relaxed) }
+  var dueCount: UInt64 { record.dueCount.load(ordering: .relaxed) }
+  var missed: UInt64 { record.missed.load(ordering: .relaxed) }
+  var sequenceHigh: UInt32 { record.sequenceHigh.load(ordering: .relaxed) }
+  var generationHigh: UInt32 { record.generationHigh.load(ordering: .relaxed) }
+  var wallDeadline: Int64 { record.wallDeadline.load(ordering: .relaxed) }
+  var targetID: UInt64 { record.targetID.load(ordering: .relaxed) }
 
   /// For the writer, and for a callback under way.
-  var named: Unmanaged<NamedHandlers>? { unsafe pointer.pointee.named.load(ordering: .acquiring) }
+  var named: Unmanaged<NamedHandlers>? { unsafe record.named.load(ordering: .acquiring) }
 
   /// Read only inside `Labels.read`, except by the writer.
-  var label: UnsafeMutablePointer<CChar>? { unsafe pointer.pointee.label.load(ordering: .acquiring) }
+  var label: UnsafeMutablePointer<CChar>? { unsafe record.label.load(ordering: .acquiring) }
 
   /// The whole generation of a timer with that word. `generationHigh` counts halves of the word's range, and its last bit
   /// is the word's highest one: unless a writer has raised it and not yet swapped the word.
@@ -39,18 +41,23 @@ import Synchronization
 
   /// Leaves the rest of a callback's end to the writer.
   func leave(callbackEnd time: Int64) {
-    unsafe pointer.pointee.callbackEnd.store(time, ordering: .releasing)
+    record.callbackEnd.store(time, ordering: .releasing)
   }
 
   /// The target's reference, for a callback that holds the target: it was there before the callback began, and stays until
   /// that ends.
-  @unsafe var targetOfCallback: Unmanaged<TimerTarget>? { unsafe writerFields.pointee.target }
+  @unsafe var targetOfCallback: Unmanaged<TimerTarget>? { unsafe writerFields.target }
 
   /// Behind the atomics and not one of their members: a change of a member is one of the whole to Swift, and so to the
   /// thread sanitizer, beside others who read the atomics.
-  static var writerFieldsOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
+  static var writerFieldsOffset: Int { (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
-  var writerFields: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
+  var writerFields: TimerSideRecord.WriterFields {
+    unsafeAddress { unsafe UnsafePointer(writerFieldsPointer) }
+    nonmutating unsafeMutableAddress { unsafe writerFieldsPointer }
+  }
+
+  var writerFieldsPointer: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
     // SAFETY: the allocation has put it there.
     unsafe (UnsafeMutableRawPointer(pointer) + SideRecordView.writerFieldsOffset)
       .assumingMemoryBound(to: TimerSideRecord.WriterFields.self)
@@ -163,7 +170,7 @@ enum SideRecords: ProcessState {
   static func leave(_ record: SideRecordView) {
     list.withLock { list in
       let next = unsafe UInt64(UInt(bitPattern: list.first))
-      unsafe record.pointer.pointee.targetID.store(next, ordering: .releasing)
+      record.record.targetID.store(next, ordering: .releasing)
       unsafe list.first = record.pointer
       areThere.store(true, ordering: .relaxed)
     }

@@ -7,7 +7,7 @@ import Synchronization
 /// reads of the word (see `TimerSlot.snapshot`). They are stored with release order (except the activation sequence,
 /// which no query reads), so that whoever reads one of them then reads a word that is at least as new (P3, P3b).
 /// Everything else belongs to the writer.
-@unsafe struct TimerCell: ~Copyable {
+@safe struct TimerCell: ~Copyable {
   let word = Atomic<UInt64>(0)
   /// Running, or suspended under *coalesce*: when the next tick is due, before postponement. Suspended under
   /// *remaining*: the time that is left.
@@ -46,7 +46,7 @@ struct CellFlags: OptionSet {
 
 /// A timer's side record: what few timers need. It belongs to the writer, except for the atomics, which are like those
 /// of the cell: their memory is never given back, so a late reader reads something valid.
-@unsafe struct TimerSideRecord: ~Copyable {
+@safe struct TimerSideRecord: ~Copyable {
   /// The timer finishes after this many due times; 0: no limit.
   let tickLimit = Atomic<UInt64>(0)
   /// Due times counted against the limit, delivered and missed.

@@ -4,17 +4,17 @@ import Synchronization
 /// or AND of flags. Those that can fail take the word that the caller has read and decided on,
 /// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
 extension TimerSlot {
-  var word: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .acquiring)) }
+  var word: TimerWord { TimerWord(cell.word.load(ordering: .acquiring)) }
 
   /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
   /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8).
-  var wordInOrder: TimerWord { unsafe TimerWord(cell.pointee.word.load(ordering: .sequentiallyConsistent)) }
+  var wordInOrder: TimerWord { TimerWord(cell.word.load(ordering: .sequentiallyConsistent)) }
 
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
   /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8). Called from here,
   /// from `Writing.swift` and by tests.
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
-    let isSwapped = unsafe cell.pointee.word.compareExchange(
+    let isSwapped = cell.word.compareExchange(
       expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
     ).exchanged
     if isSwapped { checkLife(expected, new) }
@@ -91,14 +91,14 @@ extension TimerSlot {
 
   /// Sets one flag; false if it was set.
   func set(_ flag: UInt64) -> Bool {
-    let old = unsafe TimerWord(cell.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue)
+    let old = TimerWord(cell.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue)
     checkLife(old, old.setting(flag))
     return old.bits & flag == 0
   }
 
   /// Clears flags; the word as it was before.
   func clear(_ flags: UInt64) -> TimerWord {
-    let old = unsafe TimerWord(cell.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
+    let old = TimerWord(cell.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
     checkLife(old, old.clearing(flags))
     return old
   }

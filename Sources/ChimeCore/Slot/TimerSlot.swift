@@ -4,18 +4,28 @@ import Synchronization
 /// became of the timer. The changes of its word stand in `TimerSlot+Word.swift`; its cell is stored by a `Writing`.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
-  let cell: UnsafeMutablePointer<TimerCell>
+  let pointer: UnsafeMutablePointer<TimerCell>
   let index: SlotIndex
+
+  init(_ pointer: UnsafeMutablePointer<TimerCell>, index: SlotIndex) {
+    unsafe self.pointer = pointer
+    self.index = index
+  }
+
+  var cell: TimerCell {
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
+  }
 
   /// Of no slot: a cell at an address that nothing reads.
   static var none: TimerSlot {
     unsafe TimerSlot(
-      cell: UnsafeMutablePointer(bitPattern: MemoryLayout<TimerCell>.alignment).unsafelyUnwrapped, index: .unused)
+      UnsafeMutablePointer(bitPattern: MemoryLayout<TimerCell>.alignment).unsafelyUnwrapped, index: .unused)
   }
 
   // MARK: Hints, proved by a swap of the word
 
-  var deadline: Int64 { unsafe cell.pointee.deadline.load(ordering: .relaxed) }
+  var deadline: Int64 { cell.deadline.load(ordering: .relaxed) }
 
   /// When the timer is due, if it is running with that word.
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
@@ -24,15 +34,15 @@ import Synchronization
 
   var flags: CellFlags { CellFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
-  var versionAndFlags: UInt32 { unsafe cell.pointee.versionAndFlags.load(ordering: .relaxed) }
+  var versionAndFlags: UInt32 { cell.versionAndFlags.load(ordering: .relaxed) }
 
-  var leeway: CompactDuration { unsafe CompactDuration(bits: cell.pointee.leeway.load(ordering: .relaxed)) }
+  var leeway: CompactDuration { CompactDuration(bits: cell.leeway.load(ordering: .relaxed)) }
 
-  var activationSequence: UInt32 { unsafe cell.pointee.activationSequence.load(ordering: .relaxed) }
+  var activationSequence: UInt32 { cell.activationSequence.load(ordering: .relaxed) }
 
-  var period: Int64 { unsafe cell.pointee.period.load(ordering: .relaxed) }
+  var period: Int64 { cell.period.load(ordering: .relaxed) }
 
-  var sequence: UInt32 { unsafe cell.pointee.sequence.load(ordering: .relaxed) }
+  var sequence: UInt32 { cell.sequence.load(ordering: .relaxed) }
 
   /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
   /// splitting the id. For an id whose index is the slot's.
@@ -50,9 +60,9 @@ import Synchronization
 
   // MARK: The writer's
 
-  var handler: TickFunction? { unsafe cell.pointee.handler }
+  var handler: TickFunction? { cell.handler }
 
-  var context: Context { unsafe cell.pointee.context }
+  var context: Context { cell.context }
 
   /// The context, if it is a reference to an object: whoever has freed the slot releases that, after the slot was given
   /// back. So Swift's timers need no finalizer, and no side record for one. The release runs code of the host's, which may
@@ -63,7 +73,7 @@ import Synchronization
   var sideRecord: SideRecordView? { hasSideRecord ? sideRecordMemory : nil }
 
   var sideRecordMemory: SideRecordView? {
-    unsafe cell.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordView($0) }
+    unsafe cell.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordView($0) }
   }
 
   /// Whether `QueueCore.run` does not wait for the timer's end.
@@ -72,8 +82,8 @@ import Synchronization
   /// The version of the slot that was given a turn for a pending callback. The pass's own; there once a timer in the
   /// slot has had a side record.
   var turnVersion: UInt32 {
-    get { unsafe sideRecordMemory?.pointer.pointee.turnVersion.load(ordering: .relaxed) ?? version }
-    nonmutating set { unsafe sideRecordMemory?.pointer.pointee.turnVersion.store(newValue, ordering: .relaxed) }
+    get { sideRecordMemory?.record.turnVersion.load(ordering: .relaxed) ?? version }
+    nonmutating set { sideRecordMemory?.record.turnVersion.store(newValue, ordering: .relaxed) }
   }
 
   // MARK: Ticks and generations

@@ -15,7 +15,7 @@ package final class TimerTarget: Sendable, ProcessState {
   let object: Context
   private let destructor: ContextFunction?
   /// Whether the timers of a target that has gone are released, rather than cancelled and left to whoever holds them.
-  private let releasesTimers: Bool
+  let releasesTimers: Bool
 
   private static var oneReference: UInt64 { 1 << 32 }
   private static let table = HandleTable<TimerTarget>(.target)
@@ -53,22 +53,14 @@ package final class TimerTarget: Sendable, ProcessState {
     return target.object
   }
 
-  /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
-  /// by the callback that still has the object: running.
-  package static func release(_ id: UInt64) -> Status {
-    guard let target = table.find(id) else { return unknown(id) }
+  /// Drops a user's reference. With the last one the id is stale, and the target is given.
+  static func dropReference(_ id: UInt64) throws(Status) -> TimerTarget? {
+    guard let target = table.find(id) else { throw unknown(id) }
     let left: UInt64
-    do { left = try target.change { $0 - oneReference } } catch {
-      return error == .invalidHandle ? unknown(id) : error
-    }
-    if left < oneReference {
-      table.remove(id)
-      return .of { () throws(Forked) in
-        try target.endTimers()
-        return try target.release() ? .ok : .running
-      }
-    }
-    return .ok
+    do { left = try target.change { $0 - oneReference } } catch { throw error == .invalidHandle ? unknown(id) : error }
+    if left >= oneReference { return nil }
+    table.remove(id)
+    return target
   }
 
   /// Changes the counts unless the target is gone, and gives the new counts. `body` gives `nil` if a count would
@@ -150,40 +142,24 @@ package final class TimerTarget: Sendable, ProcessState {
     sideRecord.nextOfTarget = .none
   }
 
-  /// Ends one timer of this target, which has gone.
-  func end(_ timer: TimerRef) throws(Forked) {
-    // Nobody holds a timer that releases itself, and no further handler will run after which it could do so.
-    _ = try Fork.guarded {
-      releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
-    }
-  }
-
   /// Takes a timer out of the list. As long as it is there its slot is not given to another.
-  private func takeTimer() -> TimerRef? {
+  func takeTimer() -> (slot: TimerSlot, version: UInt32)? {
     firstTimer.withLock { first in
       guard let slot = first.slot else { return nil }
       TimerTarget.unlink(slot, &first)
-      return TimerRef(slot: slot, version: slot.version)
+      return (slot, slot.version)
     }
-  }
-
-  private func endTimers() throws(Forked) {
-    // The words of the timers are read below, by loads that acquire: none of them before the references have ended
-    // (P8b).
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    // A timer that is attached later is ended by its creator.
-    while let timer = takeTimer() { try end(timer) }
   }
 }
 
 /// A timer's place in the list of its target: stored behind the target's lock.
 extension SideRecordView {
   fileprivate var nextOfTarget: SlotLink {
-    get { unsafe pointer.pointee.nextOfTarget.load(ordering: .relaxed) }
-    nonmutating set { unsafe pointer.pointee.nextOfTarget.store(newValue, ordering: .relaxed) }
+    get { record.nextOfTarget.load(ordering: .relaxed) }
+    nonmutating set { record.nextOfTarget.store(newValue, ordering: .relaxed) }
   }
   fileprivate var previousOfTarget: SlotLink {
-    get { unsafe pointer.pointee.previousOfTarget.load(ordering: .relaxed) }
-    nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue, ordering: .relaxed) }
+    get { record.previousOfTarget.load(ordering: .relaxed) }
+    nonmutating set { record.previousOfTarget.store(newValue, ordering: .relaxed) }
   }
 }

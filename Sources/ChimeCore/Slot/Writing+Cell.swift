@@ -7,7 +7,7 @@ extension Writing {
 
   var deadline: Int64 {
     get { slot.deadline }
-    nonmutating set { unsafe slot.cell.pointee.deadline.store(newValue, ordering: .releasing) }
+    nonmutating set { slot.cell.deadline.store(newValue, ordering: .releasing) }
   }
 
   /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
@@ -21,37 +21,37 @@ extension Writing {
 
   var versionAndFlags: UInt32 {
     get { slot.versionAndFlags }
-    nonmutating set { unsafe slot.cell.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
+    nonmutating set { slot.cell.versionAndFlags.store(newValue, ordering: .releasing) }
   }
 
   var leeway: CompactDuration {
     get { slot.leeway }
-    nonmutating set { unsafe slot.cell.pointee.leeway.store(newValue.bits, ordering: .releasing) }
+    nonmutating set { slot.cell.leeway.store(newValue.bits, ordering: .releasing) }
   }
 
   var activationSequence: UInt32 {
     get { slot.activationSequence }
-    nonmutating set { unsafe slot.cell.pointee.activationSequence.store(newValue, ordering: .relaxed) }
+    nonmutating set { slot.cell.activationSequence.store(newValue, ordering: .relaxed) }
   }
 
   var period: Int64 {
     get { slot.period }
-    nonmutating set { unsafe slot.cell.pointee.period.store(newValue, ordering: .releasing) }
+    nonmutating set { slot.cell.period.store(newValue, ordering: .releasing) }
   }
 
   var sequence: UInt32 {
     get { slot.sequence }
-    nonmutating set { unsafe slot.cell.pointee.sequence.store(newValue, ordering: .releasing) }
+    nonmutating set { slot.cell.sequence.store(newValue, ordering: .releasing) }
   }
 
   var handler: TickFunction? {
     get { slot.handler }
-    nonmutating set { unsafe slot.cell.pointee.handler = newValue }
+    nonmutating set { slot.cell.handler = newValue }
   }
 
   var context: Context {
     get { slot.context }
-    nonmutating set { unsafe slot.cell.pointee.context = newValue }
+    nonmutating set { slot.cell.context = newValue }
   }
 
   // MARK: The side record
@@ -73,7 +73,7 @@ extension Writing {
       guard let made = SideRecordRef(allocatedFor: self, fromReserve: fromReserve) else { return nil }
       sideRecord = made
     }
-    unsafe slot.cell.pointee.sideRecord.store(sideRecord.view.pointer, ordering: .releasing)
+    unsafe slot.cell.sideRecord.store(sideRecord.view.pointer, ordering: .releasing)
     // A timer that is being made has the generation after the free slot's.
     let word = slot.word
     sideRecord.generationHigh = UInt32(

@@ -1,12 +1,11 @@
 /// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
 /// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
-@safe struct Frame {
+struct Frame {
   var control: QueueControlBlock
   let thread: ThreadState
   /// The timer whose callback is running; nil for functions and finalizers.
   var slot: SlotIndex?
-  // SAFETY: followed by `FrameChain` only.
-  fileprivate var previous: UnsafeMutablePointer<Frame>?
+  fileprivate var previous: CurrentFrame?
   /// Of the waiting thread, if there is one.
   var contexts: ExecutionContexts
 }
@@ -26,12 +25,12 @@ extension ThreadState {
   /// Runs `body` as if another thread did, outside the callbacks that the calling one is inside: a callback in it that ends
   /// its thread does not end this one.
   static func outsideCallbacks(_ body: () throws(Forked) -> Void) throws(Forked) {
-    let outer = unsafe existing?.storage.pointee.frame ?? nil
+    let outer = existing?.storage.frame
     let hasEnded = existing?.hasEnded ?? false
-    unsafe existing?.storage.pointee.frame = nil
+    existing?.storage.frame = nil
     defer {
       if let thread = existing {
-        unsafe thread.storage.pointee.frame = outer
+        thread.storage.frame = outer
         thread.hasEnded = hasEnded
       }
     }
@@ -44,55 +43,57 @@ extension ThreadState {
   func inside<Result>(
     _ control: QueueControlBlock, continuing caller: WaitNode? = nil, _ body: (CurrentFrame) throws(Forked) -> Result
   ) throws(Forked) -> Result {
-    let outer = unsafe storage.pointee.frame
-    var frame = unsafe Frame(
+    let outer = storage.frame
+    var frame = Frame(
       control: control, thread: self, slot: nil, previous: caller?.chain.innermost ?? outer,
       contexts: caller?.contexts ?? ExecutionContexts())
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
     return try unsafe withUnsafeMutablePointer(to: &frame) { pointer throws(Forked) in
-      unsafe storage.pointee.frame = pointer
-      defer { unsafe storage.pointee.frame = outer }
-      return try unsafe body(CurrentFrame(pointer))
+      let current = unsafe CurrentFrame(pointer)
+      storage.frame = current
+      defer { storage.frame = outer }
+      return try body(current)
     }
   }
 
   /// The callbacks that the calling thread is inside.
-  static var frames: FrameChain {
-    unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil)
-  }
+  static var frames: FrameChain { FrameChain(innermost: existing?.storage.frame) }
 }
 
-/// The frame that is running.
+/// The frame that is running, for whoever runs in it.
 @safe struct CurrentFrame {
   // SAFETY: valid inside the `inside` call that made it.
-  private let pointer: UnsafeMutablePointer<Frame>
+  let pointer: UnsafeMutablePointer<Frame>
 
   init(_ pointer: UnsafeMutablePointer<Frame>) { unsafe self.pointer = pointer }
 
-  var thread: ThreadState { unsafe pointer.pointee.thread }
+  fileprivate var frame: Frame {
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
+  }
+
+  var thread: ThreadState { frame.thread }
 
   var slot: SlotIndex? {
-    get { unsafe pointer.pointee.slot }
-    nonmutating set { unsafe pointer.pointee.slot = newValue }
+    get { frame.slot }
+    nonmutating set { frame.slot = newValue }
   }
 }
 
 /// The callbacks a thread is inside, innermost first.
-@safe struct FrameChain: Sequence, IteratorProtocol, @unchecked Sendable {
-  // SAFETY: followed only while the thread that owns the frames runs this code or waits for it.
-  fileprivate private(set) var innermost: UnsafeMutablePointer<Frame>?
+struct FrameChain: Sequence, IteratorProtocol, @unchecked Sendable {
+  // Unchecked: followed only while the thread that owns the frames runs this code or waits for it.
+  fileprivate private(set) var innermost: CurrentFrame?
 
-  fileprivate init(innermost: UnsafeMutablePointer<Frame>?) { unsafe self.innermost = innermost }
-
-  var isEmpty: Bool { unsafe innermost == nil }
+  var isEmpty: Bool { innermost == nil }
 
   /// Whether the thread is inside a callback of the queue.
   func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
 
   mutating func next() -> Frame? {
-    guard let frame = unsafe innermost else { return nil }
-    unsafe innermost = frame.pointee.previous
-    return unsafe frame.pointee
+    guard let current = innermost else { return nil }
+    innermost = current.frame.previous
+    return current.frame
   }
 }
 
@@ -101,7 +102,7 @@ extension ThreadState {
 /// It blocks the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the main
 /// thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also blocks what
 /// that thread does.
-@safe struct WaitNode: @unchecked Sendable {
+struct WaitNode: @unchecked Sendable {
   // Unchecked: the chain is followed only while its owner runs this code or waits for it.
   let chain: FrameChain
   let contexts: ExecutionContexts

@@ -7,7 +7,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     /// Index of the first entry; those before belong to a process that this one was forked from.
     var first = 0
     /// Of one without an object: the next such one, as its index + 1, 0 at the end; and the version of its next object.
-    var entries: [(object: Object?, version: UInt32, nextFree: UInt32)] = []
+    var entries: [(object: Object?, version: UInt32, nextUnused: UInt32)] = []
     var firstFree: UInt32 = 0
   }
 
@@ -40,7 +40,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
       let index: Int
       if table.firstFree != 0 {
         index = Int(table.firstFree) - 1
-        table.firstFree = table.entries[index].nextFree
+        table.firstFree = table.entries[index].nextUnused
         table.entries[index].object = object
       } else {
         index = table.entries.count
@@ -80,7 +80,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
       table.entries[index].version += 1
       // An index whose versions are used up is never given out again.
       if table.entries[index].version < Handle.versionMask {
-        table.entries[index].nextFree = table.firstFree
+        table.entries[index].nextUnused = table.firstFree
         table.firstFree = UInt32(index) + 1
       }
       return object

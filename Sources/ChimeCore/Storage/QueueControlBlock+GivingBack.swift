@@ -15,25 +15,25 @@ extension QueueControlBlock {
       scratch.discard()
       leaveScratch(scratch)
     }
-    _ = unsafe storage.pointee.slots.withLockIfSoon { store in
+    _ = storage.slots.withLockIfSoon { store in
       giveBackFirstWheelPages()
-      unsafe storage.pointee.spareWanted.store(0, ordering: .relaxed)
+      storage.spareWanted.store(0, ordering: .relaxed)
       listReturned(&store)
       listSpare(&store)
       var chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
-        if Slab.canGiveBack(chunk, but: store.fresh) { unsafe chunk.head.pointee.pages = .leaving }
+        if Slab.canGiveBack(chunk, but: store.fresh) { chunk.head.pages = .leaving }
       }
       // The list is chained through the cells. It keeps what is in other chunks, in its order.
       for _ in 0..<store.free.count {
         guard let index = store.free.popFirst() else { break }
-        if unsafe Slab.head(of: index.chunk).pointee.pages == .inUse { store.free.append(index) }
+        if index.chunk.head.pages == .inUse { store.free.append(index) }
       }
       chunks = ChunkCursor()
       while let chunk = chunks.next(of: self) {
-        if unsafe chunk.head.pointee.pages != .leaving { continue }
+        if chunk.head.pages != .leaving { continue }
         Slab.giveBackPages(of: chunk, but: store.fresh)
-        unsafe chunk.head.pointee.pages = .left
+        chunk.head.pages = .left
         if store.fresh.begins(in: chunk.number) { store.fresh = store.fresh.behind(chunk.number) }
       }
       store.nextLeft = ChunkCursor()
@@ -46,7 +46,7 @@ extension Slab {
   /// nothing else refers to it.
   static func canGiveBack(_ chunk: Chunk, but fresh: SlotRange) -> Bool {
     if fresh.containsAll(of: chunk.number) { return false }
-    return unsafe chunk.head.pointee.pages == .inUse && chunk.head.pointee.out.load(ordering: .acquiring) == 0
+    return chunk.head.pages == .inUse && chunk.head.out.load(ordering: .acquiring) == 0
       && areAtRest(chunk.slots.without(fresh))
   }
 
@@ -55,9 +55,9 @@ extension Slab {
     let base = unsafe chunk.cells - cellsOffset
     for index in chunk.slots.without(fresh) {
       let slot = slot(index)
-      if unsafe UnsafeMutableRawPointer(slot.cell) < base + firstPage { continue }
+      if unsafe UnsafeMutableRawPointer(slot.pointer) < base + firstPage { continue }
       if let sideRecord = slot.sideRecordMemory {
-        unsafe slot.cell.pointee.sideRecord.store(nil, ordering: .releasing)
+        unsafe slot.cell.sideRecord.store(nil, ordering: .releasing)
         SideRecords.leave(sideRecord)
       }
       position(of: slot).leave(LeftCell(slot.word, version: slot.version))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The list of free slots that threads' caches draw on (`Writing+Slots.swift`). It is behind the control block's lock, and
+/// The list of free slots that threads' caches draw on (`Writing+End.swift`). It is behind the control block's lock, and
 /// is used once for many slots. But no thread waits for another that stands still with the lock: what is given back
 /// meanwhile is left beside the list, and who finds too little there makes new slots (P14h).
 extension QueueControlBlock {
@@ -8,7 +8,7 @@ extension QueueControlBlock {
   func takeSlotSlow(_ thread: ThreadState) throws(Status) -> TimerSlot {
     if isLimited { try countGivenOut() }
     let cache = isLimited ? nil : thread.claimCacheIfWorthIt(for: self)
-    let listed = unsafe storage.pointee.slots.withLockIfSoon { store -> SlotIndex? in
+    let listed = storage.slots.withLockIfSoon { store -> SlotIndex? in
       listReturned(&store)
       guard let index = take(&store) else { return nil }
       cache?.fill { take(&store) }
@@ -28,7 +28,7 @@ extension QueueControlBlock {
   @inline(__always)
   func takeListed(_ thread: ThreadState) -> SlotIndex? {
     if isLimited || thread.claimCacheIfWorthIt(for: self) != nil { return nil }
-    let index = unsafe storage.pointee.slots.withLockIfFree { store -> SlotIndex? in
+    let index = storage.slots.withLockIfFree { store -> SlotIndex? in
       guard store.free.count > ThreadCache.kept, let index = store.free.popFirst() else { return nil }
       index.chunk.count(out: 1)
       showGivenOut(store)
@@ -73,7 +73,7 @@ extension QueueControlBlock {
 
   /// Puts slots into the list, the oldest first; beside it while another thread has the lock.
   private func giveBack(_ next: () -> SlotIndex?) {
-    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in
+    let isDone: Void? = storage.slots.withLockIfFree { store in
       listReturned(&store)
       while let index = next() { put(index, &store) }
       keepSpare(&store)
@@ -81,7 +81,7 @@ extension QueueControlBlock {
     if isDone != nil { return }
     var returned = SlotChain()
     while let index = next() { returned.push(index) }
-    unsafe returned.leave(in: storage.pointee.returned)
+    returned.leave(in: storage.returned)
   }
 
   /// Puts a slot at the end of the list.
@@ -93,9 +93,9 @@ extension QueueControlBlock {
   /// Puts what was left beside the list into it. A thread that stands still here has taken it from all others: they find
   /// what was kept before.
   func listReturned(_ store: inout SlotStore) {
-    if unsafe storage.pointee.returned.load(ordering: .relaxed) == .none { return }
+    if storage.returned.load(ordering: .relaxed) == .none { return }
     keepSpare(&store)
-    var returned = unsafe SlotChain(takenFrom: storage.pointee.returned)
+    var returned = SlotChain(takenFrom: storage.returned)
     returned.reverse()
     while let index = returned.pop() { put(index, &store) }
   }
@@ -104,9 +104,9 @@ extension QueueControlBlock {
   /// the list at most, and none that were used just before (P14e). Without that each thread that loses its processor there
   /// would cost another chunk.
   private func keepSpare(_ store: inout SlotStore) {
-    let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
+    let wanted = storage.spareWanted.load(ordering: .relaxed)
     if wanted == 0 { return }
-    unsafe storage.pointee.spare.forEach { word in
+    storage.spare.forEach { word in
       let count = min(wanted / SpareSlots.chainCount, store.free.count / 2)
       if count < ThreadCache.kept || word.load(ordering: .relaxed) != .none { return }
       var spare = SlotChain()
@@ -121,7 +121,7 @@ extension QueueControlBlock {
 
   /// Puts what was kept beside the list back.
   func listSpare(_ store: inout SlotStore) {
-    unsafe storage.pointee.spare.forEach { word in
+    storage.spare.forEach { word in
       var spare = SlotChain(takenFrom: word)
       spare.reverse()
       while let index = spare.pop() { put(index, &store) }
@@ -150,7 +150,7 @@ extension QueueControlBlock {
   /// Takes one of the slots that are kept beside the list, and more into a cache.
   private func takeSpare(_ cache: ThreadCache?) -> SlotIndex? {
     var index: SlotIndex?
-    unsafe storage.pointee.spare.forEach { word in
+    storage.spare.forEach { word in
       if index != nil || word.load(ordering: .relaxed) == .none { return }
       var spare = SlotChain(takenFrom: word)
       index = spare.pop()
@@ -164,9 +164,9 @@ extension QueueControlBlock {
   /// enough others stay there (P14e), or one of those that are kept there, or a new one.
   @inline(never)
   private func takeBesideList(_ cache: ThreadCache?) -> SlotIndex? {
-    var returned = unsafe SlotChain(takenFrom: storage.pointee.returned)
+    var returned = SlotChain(takenFrom: storage.returned)
     var index = returned.takeBehind(ThreadCache.kept, cache)
-    unsafe returned.leave(in: storage.pointee.returned)
+    returned.leave(in: storage.returned)
     if index == nil { index = takeSpare(cache) }
     // Their chunks count them as given out.
     guard index == nil else {
@@ -174,13 +174,13 @@ extension QueueControlBlock {
       return index
     }
     guard var fresh = grow(by: 1, allGivenOut: true), let new = fresh.next() else { return nil }
-    let wanted = unsafe storage.pointee.spareWanted.load(ordering: .relaxed)
+    let wanted = storage.spareWanted.load(ordering: .relaxed)
     let all = chunkCount * Slab.slotsPerChunk
-    unsafe storage.pointee.spareWanted.store(max(SpareSlots.initialCount, min(wanted * 2, all)), ordering: .relaxed)
+    storage.spareWanted.store(max(SpareSlots.initialCount, min(wanted * 2, all)), ordering: .relaxed)
     cache?.fill { fresh.next() }
     var others = SlotChain()
     while let index = fresh.next() { others.push(index) }
-    unsafe others.leave(in: storage.pointee.returned)
+    others.leave(in: storage.returned)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     return new
   }
@@ -188,11 +188,11 @@ extension QueueControlBlock {
   // MARK: Limits
 
   /// Slots of a limited control block that are given out.
-  var givenOut: UInt64 { unsafe UInt64(storage.pointee.givenOut.load(ordering: .sequentiallyConsistent).slots) }
+  var givenOut: UInt64 { UInt64(storage.givenOut.load(ordering: .sequentiallyConsistent).slots) }
 
   /// Counts a slot that is about to be given out.
   private func countGivenOut() throws(Status) {
-    let limit = unsafe storage.pointee.limit.load(ordering: .relaxed)
+    let limit = storage.limit.load(ordering: .relaxed)
     let isCounted = changeGivenOut {
       if $0.timers >= limit { return false }
       $0.slots &+= 1
@@ -204,11 +204,11 @@ extension QueueControlBlock {
   /// Pairs with the queue's end: who gives a slot back counts, then looks at the id; the end takes the id away, then looks
   /// at the count (P14j).
   func changeGivenOut<Result>(_ change: (inout GivenOut) -> Result) -> Result {
-    var old = unsafe storage.pointee.givenOut.load(ordering: .relaxed)
+    var old = storage.givenOut.load(ordering: .relaxed)
     while true {
       var new = old
       let result = change(&new)
-      let (isDone, found) = unsafe storage.pointee.givenOut.compareExchange(
+      let (isDone, found) = storage.givenOut.compareExchange(
         expected: old, desired: new, ordering: .sequentiallyConsistent)
       if isDone { return result }
       old = found
@@ -218,7 +218,7 @@ extension QueueControlBlock {
   // MARK: New slots
 
   /// Chunks that belong to the control block, or are about to.
-  var chunkCount: Int { unsafe storage.pointee.chunkCount.load(ordering: .relaxed) }
+  var chunkCount: Int { storage.chunkCount.load(ordering: .relaxed) }
 
   /// Makes slots that can be given out; false if there is no memory.
   @inline(never)
@@ -231,9 +231,9 @@ extension QueueControlBlock {
   func takeLeftChunk(_ store: inout SlotStore) -> Bool {
     var chunks = store.nextLeft
     while let chunk = chunks?.next(of: self) {
-      if unsafe chunk.head.pointee.pages != .left { continue }
+      if chunk.head.pages != .left { continue }
       guard prepareFirstWheelPages(), Slab.countPages(of: chunk) else { return false }
-      unsafe chunk.head.pointee.pages = .inUse
+      chunk.head.pages = .inUse
       store.nextLeft = chunks
       store.fresh = Slab.usable(chunk.slots)
       store.freshHaveLeft = true
@@ -257,11 +257,11 @@ extension QueueControlBlock {
   /// - Parameter allGivenOut: no slot of the one chunk is in the list.
   @inline(never)
   func grow(by count: Int, allGivenOut: Bool = false) -> SlotRange? {
-    let total = unsafe storage.pointee.chunkCount.wrappingAdd(count, ordering: .relaxed).newValue
+    let total = storage.chunkCount.wrappingAdd(count, ordering: .relaxed).newValue
     guard prepareFirstWheelPages(), makeScratch(slots: total * Slab.slotsPerChunk),
-      let (group, slots) = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage))
+      let (group, slots) = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(pointer))
     else {
-      unsafe storage.pointee.chunkCount.wrappingAdd(-count, ordering: .relaxed)
+      storage.chunkCount.wrappingAdd(-count, ordering: .relaxed)
       return nil
     }
     if allGivenOut { unsafe group.pointee.out.store(slots.count, ordering: .relaxed) }
@@ -270,24 +270,23 @@ extension QueueControlBlock {
   }
 
   private func noteUsedUp(_ number: SlotChunk) {
-    let head = unsafe Slab.head(of: number)
-    let count = unsafe head.pointee.usedUp.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    let count = number.head.usedUp.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
     guard count == Slab.usable(number.slots).count else { return }
-    unsafe storage.pointee.usedUpChunks.wrappingAdd(1, ordering: .relaxed)
+    storage.usedUpChunks.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
   /// does not grow for ever (promise 14). False if there is no such chunk, or something still refers to each.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
-    if unsafe storage.pointee.usedUpChunks.load(ordering: .relaxed) == 0 || queue?.isHeldUp == true { return false }
+    if storage.usedUpChunks.load(ordering: .relaxed) == 0 || queue?.isHeldUp == true { return false }
     var chunks = ChunkCursor()
     while let chunk = chunks.next(of: self) {
       if !chunk.isUsedUp || !Slab.areAtRest(chunk.slots) { continue }
-      guard let renumbered = unsafe Slab.renumber(chunk, &store, owner: UnsafeMutableRawPointer(storage)) else {
+      guard let renumbered = unsafe Slab.renumber(chunk, &store, owner: UnsafeMutableRawPointer(pointer)) else {
         return false
       }
-      unsafe storage.pointee.usedUpChunks.wrappingAdd(-1, ordering: .relaxed)
+      storage.usedUpChunks.wrappingAdd(-1, ordering: .relaxed)
       store.fresh = renumbered.slots
       store.freshHaveLeft = false
       return true
@@ -301,7 +300,7 @@ extension QueueControlBlock {
   func prepareFirstWheelPages() -> Bool {
     if let region = firstWheelPages { return countFirstWheelPages(region) }
     guard let region = WheelPageRegion.first() else { return false }
-    let isFirst = unsafe storage.pointee.firstWheelPages.compareExchange(
+    let isFirst = unsafe storage.firstWheelPages.compareExchange(
       expected: nil, desired: region.base, ordering: .acquiringAndReleasing
     ).exchanged
     if !isFirst { unsafe Memory.unmap(region.base, region.count * WheelPage.size) }
@@ -309,10 +308,10 @@ extension QueueControlBlock {
   }
 
   private func countFirstWheelPages(_ region: WheelPageRegion) -> Bool {
-    if unsafe !storage.pointee.firstWheelPagesHaveLeft.load(ordering: .relaxed) { return true }
-    guard unsafe storage.pointee.firstWheelPagesHaveLeft.exchange(false, ordering: .relaxed) else { return true }
+    if !storage.firstWheelPagesHaveLeft.load(ordering: .relaxed) { return true }
+    guard storage.firstWheelPagesHaveLeft.exchange(false, ordering: .relaxed) else { return true }
     if Memory.count(region.bytesDiscarded) { return true }
-    unsafe storage.pointee.firstWheelPagesHaveLeft.store(true, ordering: .relaxed)
+    storage.firstWheelPagesHaveLeft.store(true, ordering: .relaxed)
     return false
   }
 
@@ -320,19 +319,19 @@ extension QueueControlBlock {
   func giveBackFirstWheelPages() {
     guard let region = firstWheelPages else { return }
     region.discard()
-    if unsafe storage.pointee.firstWheelPagesHaveLeft.exchange(true, ordering: .relaxed) { return }
+    if storage.firstWheelPagesHaveLeft.exchange(true, ordering: .relaxed) { return }
     Memory.uncount(region.bytesDiscarded)
   }
 
   var firstWheelPages: WheelPageRegion? {
-    unsafe storage.pointee.firstWheelPages.load(ordering: .acquiring).map { unsafe WheelPageRegion(first: $0) }
+    unsafe storage.firstWheelPages.load(ordering: .acquiring).map { unsafe WheelPageRegion(first: $0) }
   }
 }
 
 extension Chunk {
   /// Whether no slot has a version left.
   var isUsedUp: Bool {
-    unsafe head.pointee.usedUp.load(ordering: .acquiring) == Slab.usable(slots).count
+    head.usedUp.load(ordering: .acquiring) == Slab.usable(slots).count
   }
 
   /// The wheel pages that come with it.
@@ -344,14 +343,14 @@ extension Chunk {
   /// The slots that may hold a timer, if there are any outside the list of free ones; but for those that were never given
   /// out, whose pages stay untouched.
   func usedSlots(but fresh: SlotRange) -> SlotRange? {
-    if unsafe fresh.containsAll(of: initialNumber) || head.pointee.out.load(ordering: .acquiring) == 0 { return nil }
+    if fresh.containsAll(of: initialNumber) || head.out.load(ordering: .acquiring) == 0 { return nil }
     return slots.without(fresh)
   }
 }
 
 extension QueueControlBlock {
   /// Whether there is room that the pass has not taken.
-  var hasScratch: Bool { unsafe storage.pointee.scratch.load(ordering: .relaxed) != 0 }
+  var hasScratch: Bool { storage.scratch.load(ordering: .relaxed) != 0 }
 
   /// Makes room for so many slots; false if it is refused.
   func makeScratch(slots: Int) -> Bool {
@@ -361,15 +360,15 @@ extension QueueControlBlock {
   }
 
   func takeScratch() -> PassScratch? {
-    unsafe PassScratch(bits: storage.pointee.scratch.exchange(0, ordering: .acquiring))
+    PassScratch(bits: storage.scratch.exchange(0, ordering: .acquiring))
   }
 
   /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept. Who takes a word out owns what it
   /// says.
   func leaveScratch(_ scratch: PassScratch) {
-    var kept = unsafe storage.pointee.scratch.load(ordering: .relaxed)
+    var kept = storage.scratch.load(ordering: .relaxed)
     while PassScratch.slots(bits: kept) < scratch.slots {
-      let (isDone, found) = unsafe storage.pointee.scratch.compareExchange(
+      let (isDone, found) = storage.scratch.compareExchange(
         expected: kept, desired: scratch.bits, ordering: .acquiringAndReleasing)
       if isDone {
         PassScratch(bits: kept)?.unmap()
@@ -385,11 +384,11 @@ extension QueueControlBlock {
 /// delays no query, and one that is held up in a query no start (P14f).
 extension QueueControlBlock {
   /// The first group of its chunks.
-  var firstGroup: UnsafeMutablePointer<ChunkHead>? { unsafe storage.pointee.firstGroup.load(ordering: .acquiring) }
+  var firstGroup: UnsafeMutablePointer<ChunkHead>? { unsafe storage.firstGroup.load(ordering: .acquiring) }
 
   /// Puts chunks behind the others.
   private func append(_ group: UnsafeMutablePointer<ChunkHead>) {
-    var next = unsafe storage.pointee.firstGroup.compareExchange(
+    var next = unsafe storage.firstGroup.compareExchange(
       expected: nil, desired: group, ordering: .acquiringAndReleasing
     ).original
     while let last = unsafe next {
@@ -406,7 +405,7 @@ extension QueueControlBlock {
   /// loads the queue's id, or the offset of the wall clock. Who takes the id away, or stores the offset, then visits the
   /// slots. A sequentially consistent fence stands between in both: store buffering (P8, P13).
   func showGivenOut(_ store: borrowing SlotStore) {
-    unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)
+    storage.fresh.store(store.fresh, ordering: .releasing)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
   }
 
@@ -423,7 +422,7 @@ extension QueueControlBlock {
   /// Gives the slots that were never given out.
   private func beginVisit() -> SlotRange {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    return unsafe storage.pointee.fresh.load(ordering: .acquiring)
+    return storage.fresh.load(ordering: .acquiring)
   }
 
   /// Visits every slot of one chunk; `number` may be larger than there are.

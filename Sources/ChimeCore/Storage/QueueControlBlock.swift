@@ -4,7 +4,7 @@ import Synchronization
 /// The part of a queue that other threads touch: its id, its clock, its inbox, the time of its next wake-up and its
 /// free slots. Control blocks are never unmapped and serve one queue after another; a slot stays with its control block
 /// for ever, which is type-stable memory: a late thread finds a control block, though perhaps another queue's.
-@unsafe struct QueueControlBlockStorage: ~Copyable {
+@safe struct QueueControlBlockStorage: ~Copyable {
   /// The id of the queue that lives here; 0 if there is none, or it has been released. A release
   /// stores 0 here, then visits all slots. A creator reads the word of its slot, then this: so it sees that the id is
   /// gone, or the release changes the word before its swap, or finds its timer (P8, Protocols.md; for calls on the
@@ -101,10 +101,10 @@ import Synchronization
 
   init(index: UInt32, isLimited: Bool, previous: UnsafeMutableRawPointer?) {
     unsafe self.previous = previous
-    unsafe self.index = index
-    unsafe self.isLimited = isLimited
-    unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
-    unsafe slots = Locked(SlotStore())
+    self.index = index
+    self.isLimited = isLimited
+    cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
+    slots = Locked(SlotStore())
   }
 }
 
@@ -157,37 +157,42 @@ extension GivenOut: AtomicRepresentable {
 /// A reference to a queue's control block; free to copy, valid for ever.
 @safe package struct QueueControlBlock: @unchecked Sendable, Equatable {
   // SAFETY: control blocks are never deallocated, and all their fields are atomics, mutexes or constants.
-  let storage: UnsafeMutablePointer<QueueControlBlockStorage>
+  let pointer: UnsafeMutablePointer<QueueControlBlockStorage>
+
+  var storage: QueueControlBlockStorage {
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
+  }
 
   static var awake: Int64 { .min }
   /// The deadline of a callback that is not a tick and so has none: at once.
   static var atOnce: Int64 { .min + 1 }
 
-  init(_ pointer: UnsafeMutableRawPointer) {
-    unsafe storage = pointer.assumingMemoryBound(to: QueueControlBlockStorage.self)
+  init(_ memory: UnsafeMutableRawPointer) {
+    unsafe pointer = memory.assumingMemoryBound(to: QueueControlBlockStorage.self)
   }
 
-  package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
+  package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.pointer == b.pointer }
 
-  var index: UInt32 { unsafe storage.pointee.index }
+  var index: UInt32 { storage.index }
   var free: (next: UInt32, kept: Int) {
-    get { unsafe storage.pointee.free }
-    nonmutating set { unsafe storage.pointee.free = newValue }
+    get { storage.free }
+    nonmutating set { storage.free = newValue }
   }
   var idVersion: UInt32 {
-    get { unsafe storage.pointee.idVersion.load(ordering: .acquiring) }
-    nonmutating set { unsafe storage.pointee.idVersion.store(newValue, ordering: .releasing) }
+    get { storage.idVersion.load(ordering: .acquiring) }
+    nonmutating set { storage.idVersion.store(newValue, ordering: .releasing) }
   }
-  var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
-  var isLimited: Bool { unsafe storage.pointee.isLimited }
+  var cacheOffset: Int { Int(storage.cacheOffset) }
+  var isLimited: Bool { storage.isLimited }
 
   var hasHadBackground: Bool {
-    get { unsafe storage.pointee.hasHadBackground.load(ordering: .relaxed) }
-    nonmutating set { unsafe storage.pointee.hasHadBackground.store(newValue, ordering: .relaxed) }
+    get { storage.hasHadBackground.load(ordering: .relaxed) }
+    nonmutating set { storage.hasHadBackground.store(newValue, ordering: .relaxed) }
   }
   var traits: QueueTraits {
-    get { unsafe QueueTraits(rawValue: storage.pointee.traits.load(ordering: .relaxed)) }
-    nonmutating set { unsafe storage.pointee.traits.store(newValue.rawValue, ordering: .releasing) }
+    get { QueueTraits(rawValue: storage.traits.load(ordering: .relaxed)) }
+    nonmutating set { storage.traits.store(newValue.rawValue, ordering: .releasing) }
   }
 
   package var isVirtual: Bool { traits.contains(.virtual) }
@@ -202,13 +207,13 @@ extension GivenOut: AtomicRepresentable {
   var shift: UInt64 { isVirtual ? 0 : WheelTicks.tickShift }
 
   var id: UInt64 {
-    get { unsafe storage.pointee.id.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.id.store(newValue, ordering: .sequentiallyConsistent) }
+    get { storage.id.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { storage.id.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Takes the id away; true for the one caller that did it.
   func clearID(_ id: UInt64) -> Bool {
-    unsafe storage.pointee.id.compareExchange(expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+    storage.id.compareExchange(expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
   }
 
   /// Runs `body`, in which the control block does not become another queue's, and the host's descriptor, if there is one
@@ -217,12 +222,12 @@ extension GivenOut: AtomicRepresentable {
   /// This raises the count, then reads the id or the descriptor; the end of a queue takes both away, then waits for the
   /// count; all sequentially consistent: store buffering (P7).
   func pinned<Result>(_ body: () -> Result) -> Result {
-    unsafe storage.pointee.pins.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    defer { unsafe storage.pointee.pins.wrappingAdd(-1, ordering: .sequentiallyConsistent) }
+    storage.pins.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    defer { storage.pins.wrappingAdd(-1, ordering: .sequentiallyConsistent) }
     return body()
   }
 
-  var isPinned: Bool { unsafe storage.pointee.pins.load(ordering: .sequentiallyConsistent) > 0 }
+  var isPinned: Bool { storage.pins.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Waits until nobody uses what has been taken away: a few instructions, as those who wait for the descriptor have been
   /// woken.
@@ -234,7 +239,7 @@ extension GivenOut: AtomicRepresentable {
   // MARK: Time
 
   /// The number of the clock that the queue's deadlines are kept on.
-  var clockNumber: Int32 { unsafe storage.pointee.clock.load(ordering: .relaxed) }
+  var clockNumber: Int32 { storage.clock.load(ordering: .relaxed) }
 
   /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
   package var now: Int64 {
@@ -264,11 +269,11 @@ extension GivenOut: AtomicRepresentable {
   @inline(never)
   func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
 
-  var virtualNow: Int64 { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
+  var virtualNow: Int64 { storage.virtualNow.load(ordering: .acquiring) }
 
   /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {
-    if time > virtualNow { unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent) }
+    if time > virtualNow { _ = storage.virtualNow.max(time, ordering: .sequentiallyConsistent) }
   }
 
   /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
@@ -278,38 +283,38 @@ extension GivenOut: AtomicRepresentable {
   /// of one thread; on a virtual queue among all (P2b).
   func nextActivationSequence(_ thread: ThreadState) -> UInt32 {
     isVirtual
-      ? unsafe storage.pointee.activationSequence.wrappingAdd(1, ordering: .relaxed).newValue
+      ? storage.activationSequence.wrappingAdd(1, ordering: .relaxed).newValue
       : thread.nextActivationSequence()
   }
 
   // MARK: Inbox and wake-up
 
   var nextWakeUp: Int64 {
-    get { unsafe storage.pointee.nextWakeUp.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
+    get { storage.nextWakeUp.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { storage.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Links a slot whose inbox flag the caller has just set (P1b).
   func push(_ slot: TimerSlot) {
-    let link = unsafe Slab.link(of: slot)
-    var head = unsafe storage.pointee.inbox.load(ordering: .relaxed)
+    let link = unsafe slot.inboxLink
+    var head = storage.inbox.load(ordering: .relaxed)
     while true {
       unsafe link.pointee.store(head, ordering: .relaxed)
-      let result = unsafe storage.pointee.inbox.compareExchange(
+      let result = storage.inbox.compareExchange(
         expected: head, desired: SlotLink(slot), ordering: .sequentiallyConsistent)
       if result.exchanged { return }
       head = result.original
     }
   }
 
-  var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == .none }
+  var inboxIsEmpty: Bool { storage.inbox.load(ordering: .sequentiallyConsistent) == .none }
 
   /// Takes everything out of the inbox and calls `body` for each slot, with its word as it was left.
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
-    var head = unsafe storage.pointee.inbox.exchange(.none, ordering: .sequentiallyConsistent)
+    var head = storage.inbox.exchange(.none, ordering: .sequentiallyConsistent)
     while let slot = head.slot {
       // The link is read before the flag is cleared: from then on the slot may be pushed again.
-      head = unsafe Slab.link(of: slot).pointee.load(ordering: .relaxed)
+      head = unsafe slot.inboxLink.pointee.load(ordering: .relaxed)
       body(slot, slot.clear(TimerWord.inboxBit).clearing(TimerWord.inboxBit))
     }
   }
@@ -325,21 +330,21 @@ extension GivenOut: AtomicRepresentable {
 
   /// Whether a pass will begin later than what the caller has done: a thread has woken the queue, and that pass has not begun
   /// yet. Pairs with `countPass` (P1c).
-  var isWoken: Bool { isWoken(before: unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)) }
+  var isWoken: Bool { isWoken(before: storage.passes.load(ordering: .sequentiallyConsistent)) }
 
   private func isWoken(before passes: UInt64) -> Bool {
-    unsafe storage.pointee.wokenSince.load(ordering: .sequentiallyConsistent) == passes
+    storage.wokenSince.load(ordering: .sequentiallyConsistent) == passes
   }
 
   /// A pass begins: what was done before this, it will see.
-  func countPass() { unsafe storage.pointee.passes.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+  func countPass() { storage.passes.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// Makes sure that a pass comes now (P1c).
   func wake() {
     // Read before the kind: a number of this queue's, then, or one that is over (P1c).
-    let passes = unsafe storage.pointee.passes.load(ordering: .sequentiallyConsistent)
+    let passes = storage.passes.load(ordering: .sequentiallyConsistent)
     if !runsInCalls { return wakeAsAll(passes) }
-    if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
+    if storage.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
       != QueueControlBlock.awake
     {
       queue?.wakeDriver()
@@ -354,7 +359,7 @@ extension GivenOut: AtomicRepresentable {
     if isWoken(before: passes) { return }
     guard let queue else { return }
     queue.wakeDriver()
-    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)
+    storage.wokenSince.store(passes, ordering: .sequentiallyConsistent)
   }
 
   /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
@@ -368,7 +373,7 @@ extension GivenOut: AtomicRepresentable {
   /// the queue's end takes the pointer away, then waits for the pins (P7).
   var queue: ControlledQueue? {
     pinned {
-      unsafe storage.pointee.queue.load(ordering: .sequentiallyConsistent).map {
+      unsafe storage.queue.load(ordering: .sequentiallyConsistent).map {
         unsafe Unmanaged<ControlledQueue>.fromOpaque($0).takeUnretainedValue()
       }
     }
@@ -377,12 +382,12 @@ extension GivenOut: AtomicRepresentable {
   func begin(_ queue: ControlledQueue) {
     // What a thread says late of the queue before is not true of this one.
     countPass()
-    unsafe storage.pointee.queue.store(Unmanaged.passRetained(queue).toOpaque(), ordering: .sequentiallyConsistent)
+    unsafe storage.queue.store(Unmanaged.passRetained(queue).toOpaque(), ordering: .sequentiallyConsistent)
   }
 
   /// The queue has ended. Returns when nobody uses the control block for it any more.
   func endQueue() {
-    let old = unsafe storage.pointee.queue.exchange(nil, ordering: .sequentiallyConsistent)
+    let old = unsafe storage.queue.exchange(nil, ordering: .sequentiallyConsistent)
     waitForPins()
     if let old = unsafe old { unsafe Unmanaged<ControlledQueue>.fromOpaque(old).release() }
   }
@@ -392,8 +397,8 @@ extension GivenOut: AtomicRepresentable {
   /// See `QueueControlBlockStorage.watched`.
   /// `SlotLink.end`: the timer that was watched has ended, and nobody has looked since (P5b).
   var watched: SlotLink {
-    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
+    get { storage.watched.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { storage.watched.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
@@ -406,14 +411,14 @@ extension GivenOut: AtomicRepresentable {
 
   @inline(never)
   private func wakeSleeper(watching slot: SlotLink) {
-    let result = unsafe storage.pointee.watched.compareExchange(
+    let result = storage.watched.compareExchange(
       expected: slot, desired: .end, ordering: .sequentiallyConsistent)
     if result.exchanged { wakeHost() }
   }
 
   // MARK: The host's descriptor
 
-  var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
+  var hostFile: Int32 { storage.hostFile.load(ordering: .sequentiallyConsistent) }
 
   /// Makes the descriptor readable. Async-signal-safe.
   func wakeHost() {

@@ -49,29 +49,27 @@ package enum QueueControlBlocks: ProcessState {
     return unsafe base.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
   }
 
+  private static func controlBlock(at index: Int) -> QueueControlBlock? {
+    unsafe entry(index)?.pointee.load(ordering: .acquiring).map { unsafe QueueControlBlock($0) }
+  }
+
   /// The control block a queue's id names, if that queue lives and was not released.
   static func find(_ id: UInt64) -> QueueControlBlock? {
     // The id as a whole is compared: no need to take it apart.
-    guard let entry = unsafe entry(Int(UInt16(truncatingIfNeeded: id))),
-      let memory = unsafe entry.pointee.load(ordering: .acquiring)
-    else { return nil }
-    let control = unsafe QueueControlBlock(memory)
+    guard let control = controlBlock(at: Int(UInt16(truncatingIfNeeded: id))) else { return nil }
     return control.id == id ? control : nil
   }
 
   /// Gives `body` the id of each queue that lives and was not released, in the order of their control blocks; in a
   /// forked child none.
   package static func forEachID(_ body: (UInt64) -> Void) {
-    var index = 1
-    while let entry = unsafe entry(index) {
-      // In a child that has restarted the first entries stay empty.
-      if let memory = unsafe entry.pointee.load(ordering: .acquiring) {
-        let id = unsafe QueueControlBlock(memory).id
+    for index in 1..<maximum {
+      if let id = controlBlock(at: index)?.id {
         if id != 0 { body(id) }
       } else if index >= first.load(ordering: .relaxed) {
+        // In a child that has restarted the first entries stay empty.
         return
       }
-      index += 1
     }
   }
 
@@ -94,8 +92,7 @@ package enum QueueControlBlocks: ProcessState {
       let shelf = state.free[small] != 0 ? small : large
       let index = state.free[shelf]
       // SAFETY: what is on a shelf is in the table.
-      let entry = unsafe Self.entry(Int(index)).unsafelyUnwrapped
-      let control = unsafe QueueControlBlock(entry.pointee.load(ordering: .acquiring).unsafelyUnwrapped)
+      let control = unsafe controlBlock(at: Int(index)).unsafelyUnwrapped
       state.free[shelf] = control.free.next
       state.kept -= control.free.kept
       return (control, Handle.id(.queue, index: index, version: control.idVersion))
@@ -106,7 +103,7 @@ package enum QueueControlBlocks: ProcessState {
   /// that have ended shares pages then.
   private static func make(_ state: inout State, isLimited: Bool) throws(Status) {
     guard state.made < maximum else { throw Status.limit.because("%n queues exist already", Int64(maximum - 1)) }
-    let bytes = unsafe (MemoryLayout<QueueControlBlockStorage>.size + 127) & ~127
+    let bytes = (MemoryLayout<QueueControlBlockStorage>.size + 127) & ~127
     let count = isLimited ? 1 : min(state.made / 16 + 1, 16, maximum - state.made)
     var memory: UnsafeMutableRawPointer?
     guard unsafe posix_memalign(&memory, 128, count * bytes) == 0, let memory = unsafe memory else {
@@ -160,10 +157,8 @@ package enum QueueControlBlocks: ProcessState {
 
   /// The control block of the queue that has or had that id, whichever lives in it now.
   static func block(of id: UInt64) -> QueueControlBlock? {
-    guard !Fork.isChild, let handle = Handle(id, kind: .queue),
-      let memory = unsafe entry(Int(handle.index))?.pointee.load(ordering: .acquiring)
-    else { return nil }
-    return unsafe QueueControlBlock(memory)
+    guard !Fork.isChild, let handle = Handle(id, kind: .queue) else { return nil }
+    return controlBlock(at: Int(handle.index))
   }
 
   /// Whether a queue had that id, and has ended. Every version of a control block below its next one was a queue's.

@@ -107,7 +107,7 @@ enum Slab: ProcessState {
 
   static func slot(_ index: SlotIndex, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
     // SAFETY: a chunk's address is that of its 256 cells; zero bytes are a free cell.
-    unsafe TimerSlot(cell: chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
+    unsafe TimerSlot(chunk.assumingMemoryBound(to: TimerCell.self) + Int(index.number & 255), index: index)
   }
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
@@ -140,14 +140,6 @@ enum Slab: ProcessState {
     return unsafe chunk.unsafelyUnwrapped
   }
 
-  /// The link by which a slot hangs in its queue's inbox.
-  static func link(of slot: TimerSlot) -> UnsafeMutablePointer<Atomic<SlotLink>> {
-    // SAFETY: in the slot's chunk.
-    let number = Int(slot.index.number & 255)
-    let links = unsafe UnsafeMutableRawPointer(slot.cell - number) + (linksOffset - cellsOffset)
-    return unsafe links.assumingMemoryBound(to: Atomic<SlotLink>.self) + number
-  }
-
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `Writing.end`; P2).
   static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
@@ -156,21 +148,18 @@ enum Slab: ProcessState {
   static func position(of slot: TimerSlot) -> WheelPosition {
     // SAFETY: in the slot's chunk.
     let number = Int(slot.index.number & 255)
-    let positions = unsafe UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset)
+    let positions = unsafe UnsafeMutableRawPointer(slot.pointer - number) + (positionsOffset - cellsOffset)
     return unsafe WheelPosition(positions.assumingMemoryBound(to: Atomic<UInt64>.self) + number)
   }
 
-  static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(UnsafeMutableRawPointer(slot.cell)) }
+  static func prefetch(_ slot: TimerSlot) { unsafe chime_prefetch(slot.pointer) }
 
   static func prefetchPosition(of slot: TimerSlot) {
     let number = Int(slot.index.number & 255)
     unsafe chime_prefetch(
-      UnsafeMutableRawPointer(slot.cell - number) + (positionsOffset - cellsOffset) + number * MemoryLayout<UInt64>.size
+      UnsafeMutableRawPointer(slot.pointer - number) + (positionsOffset - cellsOffset) + number
+        * MemoryLayout<UInt64>.size
     )
-  }
-
-  static func head(of chunk: SlotChunk) -> UnsafeMutablePointer<ChunkHead> {
-    unsafe head(at: self.chunk(of: chunk.first))
   }
 
   static func head(at chunk: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ChunkHead> {
@@ -200,10 +189,10 @@ enum Slab: ProcessState {
     unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
     unsafe new.pointee.owner.store(owner, ordering: .relaxed)
     unsafe new.pointee.chunk.store(chunk.cells, ordering: .releasing)
-    unsafe chunk.head.pointee.out.store(0, ordering: .relaxed)
-    unsafe chunk.head.pointee.usedUp.store(0, ordering: .relaxed)
-    unsafe chunk.head.pointee.number.store(UInt32(renumbered.number), ordering: .releasing)
-    for index in renumbered.slots { unsafe slot(index).cell.pointee.versionAndFlags.store(0, ordering: .releasing) }
+    chunk.head.out.store(0, ordering: .relaxed)
+    chunk.head.usedUp.store(0, ordering: .relaxed)
+    chunk.head.number.store(UInt32(renumbered.number), ordering: .releasing)
+    for index in renumbered.slots { slot(index).cell.versionAndFlags.store(0, ordering: .releasing) }
     return renumbered
   }
 
@@ -236,65 +225,10 @@ enum Slab: ProcessState {
   static func haveBackCell(of index: SlotIndex) {
     let slot = slot(index), position = position(of: slot), left = position.left
     guard left.isThere else { return }
-    unsafe slot.cell.pointee.versionAndFlags.store(left.version, ordering: .releasing)
+    slot.cell.versionAndFlags.store(left.version, ordering: .releasing)
     // In no list, the slot is the caller's; nobody who is late changes a free slot's word.
-    unsafe slot.cell.pointee.word.store(left.word.bits, ordering: .sequentiallyConsistent)
+    slot.cell.word.store(left.word.bits, ordering: .sequentiallyConsistent)
     position.clear()
-  }
-}
-
-/// Goes through the chunks of a control block in the order in which they came; at their end, on with those that have come
-/// since.
-@safe struct ChunkCursor {
-  // SAFETY: in chunks, which are never unmapped.
-  private var group: UnsafeMutablePointer<ChunkHead>?
-  private var number = 0
-
-  init() { unsafe group = nil }
-
-  mutating func next(of control: QueueControlBlock) -> Chunk? {
-    while true {
-      if let group = unsafe group, unsafe number < group.pointee.groupCount {
-        defer { number += 1 }
-        return unsafe Chunk(group, number)
-      }
-      let following = unsafe group?.pointee.nextGroup.load(ordering: .acquiring)
-      guard let next = unsafe group == nil ? control.firstGroup : following else { return nil }
-      unsafe (group, number) = (next, 0)
-    }
-  }
-}
-
-/// A chunk of a control block.
-@safe struct Chunk {
-  /// The address of its cells.
-  let cells: UnsafeMutableRawPointer
-  let head: UnsafeMutablePointer<ChunkHead>
-  /// The number that it began with.
-  let initialNumber: SlotChunk
-
-  /// One of a group: they follow one another.
-  @unsafe init(_ group: UnsafeMutablePointer<ChunkHead>, _ number: Int) {
-    unsafe cells = UnsafeMutableRawPointer(group) + (number * Slab.chunkStride + Slab.cellsOffset - Slab.headOffset)
-    unsafe head = Slab.head(at: cells)
-    initialNumber = unsafe SlotChunk(existing: Int(group.pointee.groupNumber) + number)
-  }
-
-  /// The number that it has now.
-  var number: SlotChunk {
-    let other = unsafe Int(head.pointee.number.load(ordering: .acquiring))
-    return other == 0 ? initialNumber : unsafe SlotChunk(existing: other)
-  }
-
-  var slots: SlotRange { number.slots }
-}
-
-extension SlotChunk {
-  /// How many slots are not in the list of free ones. Behind the lock of the control block.
-  func count(out difference: Int) {
-    let head = unsafe Slab.head(of: self)
-    unsafe head.pointee.out.store(
-      UInt32(Int(head.pointee.out.load(ordering: .relaxed)) + difference), ordering: .releasing)
   }
 }
 
@@ -428,11 +362,19 @@ extension SlotLink {
 }
 
 extension TimerSlot {
+  /// The link by which it hangs in its queue's inbox.
+  var inboxLink: UnsafeMutablePointer<Atomic<SlotLink>> {
+    // SAFETY: in the slot's chunk.
+    let number = Int(index.number & 255)
+    let links = unsafe UnsafeMutableRawPointer(pointer - number) + (Slab.linksOffset - Slab.cellsOffset)
+    return unsafe links.assumingMemoryBound(to: Atomic<SlotLink>.self) + number
+  }
+
   /// In a list of free slots.
   var nextFree: SlotLink {
     get { unsafe SlotLink(bits: UInt32(truncatingIfNeeded: UInt(bitPattern: context.pointer))) }
     nonmutating set {
-      unsafe cell.pointee.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue.bits)))
+      cell.context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(newValue.bits)))
     }
   }
 }

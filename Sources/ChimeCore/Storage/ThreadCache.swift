@@ -1,7 +1,7 @@
-@unsafe struct ThreadCacheStorage {
+@safe struct ThreadCacheStorage {
   /// In place, and without InlineArray, which macOS 26 was the first to have. The first member: see `ThreadCache.ring`.
   var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
-  var control: UnsafeMutablePointer<QueueControlBlockStorage>?
+  var control: QueueControlBlock?
   /// How many slots were ever put in and taken out; the ring has room for 64.
   var pushed: UInt32 = 0
   var popped: UInt32 = 0
@@ -9,7 +9,7 @@
   typealias Four = (SlotIndex, SlotIndex, SlotIndex, SlotIndex)
   typealias Sixteen = (Four, Four, Four, Four)
   private static var four: Four { (.unused, .unused, .unused, .unused) }
-  private static var zeros: Sixteen { unsafe (four, four, four, four) }
+  private static var zeros: Sixteen { (four, four, four, four) }
 }
 
 /// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
@@ -25,24 +25,34 @@
   static var missesBeforeClaim: Int { 9 }
 
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
-  let storage: UnsafeMutablePointer<ThreadCacheStorage>
+  let pointer: UnsafeMutablePointer<ThreadCacheStorage>
 
-  init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
+  init(_ pointer: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.pointer = pointer }
 
-  /// How often it was used, modulo 2^32.
-  var uses: UInt32 { unsafe storage.pointee.pushed &+ storage.pointee.popped }
-
-  /// Whether it has slots of another control block, in which a queue lives.
-  @unsafe func isOfAnotherQueue(than control: UnsafeMutablePointer<QueueControlBlockStorage>) -> Bool {
-    guard let owner = unsafe storage.pointee.control, unsafe owner != control else { return false }
-    return unsafe QueueControlBlock(UnsafeMutableRawPointer(owner)).id != 0
+  var storage: ThreadCacheStorage {
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
   }
 
-  var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
+  /// How often it was used, modulo 2^32.
+  var uses: UInt32 { storage.pushed &+ storage.popped }
+
+  /// Whether it has slots of another control block, in which a queue lives.
+  func isOfAnotherQueue(than control: QueueControlBlock) -> Bool {
+    guard let owner = storage.control, owner != control else { return false }
+    return owner.id != 0
+  }
+
+  func isOf(_ control: QueueControlBlock) -> Bool {
+    // As numbers: optional pointers are compared in two steps.
+    unsafe unsafeBitCast(storage.control, to: UInt.self) == UInt(bitPattern: control.pointer)
+  }
+
+  var count: Int { Int(storage.pushed &- storage.popped) }
 
   private var ring: UnsafeMutablePointer<SlotIndex> {
     // SAFETY: homogeneous tuples are laid out as arrays of what they hold; the first member begins where the whole does.
-    unsafe UnsafeMutableRawPointer(storage).assumingMemoryBound(to: SlotIndex.self)
+    unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: SlotIndex.self)
   }
 
   /// The slot that has been here longest, if there are enough slots.
@@ -52,9 +62,9 @@
 
   /// The slot that has been here longest, if there is any.
   func takeOldest() -> SlotIndex? {
-    let popped = unsafe storage.pointee.popped
-    if unsafe popped == storage.pointee.pushed { return nil }
-    unsafe storage.pointee.popped = popped &+ 1
+    let popped = storage.popped
+    if popped == storage.pushed { return nil }
+    storage.popped = popped &+ 1
     return unsafe ring[Int(popped & 63)]
   }
 
@@ -67,10 +77,10 @@
   }
 
   func push(_ index: SlotIndex) -> Bool {
-    let pushed = unsafe storage.pointee.pushed
-    if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
+    let pushed = storage.pushed
+    if pushed &- storage.popped == UInt32(ThreadCache.capacity) { return false }
     unsafe ring[Int(pushed & 63)] = index
-    unsafe storage.pointee.pushed = pushed &+ 1
+    storage.pushed = pushed &+ 1
     return true
   }
 }
@@ -78,30 +88,28 @@
 extension ThreadState {
   /// Control blocks share the four caches by index: the offset of the one for a control block, from the first.
   static func cacheOffset(ofControlBlock index: UInt32) -> UInt32 {
-    unsafe UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
+    UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
   }
 
   private func cache(atOffset offset: Int) -> ThreadCache {
     // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
-    unsafe ThreadCache((UnsafeMutableRawPointer(storage) + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
+    unsafe ThreadCache((UnsafeMutableRawPointer(pointer) + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
   }
 
-  func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: (i & 3) * MemoryLayout<ThreadCacheStorage>.stride) }
+  func cacheAt(_ i: Int) -> ThreadCache { cache(atOffset: (i & 3) * MemoryLayout<ThreadCacheStorage>.stride) }
 
   /// The cache that holds this control block's slots, if there is one.
   func cache(of control: QueueControlBlock) -> ThreadCache? {
     let cache = cache(atOffset: control.cacheOffset)
-    // As numbers: optional pointers are compared in two steps.
-    let isOfControl = unsafe UInt(bitPattern: cache.storage.pointee.control) == UInt(bitPattern: control.storage)
-    return isOfControl ? cache : nil
+    return cache.isOf(control) ? cache : nil
   }
 
   /// Takes the control block's entry among the caches for it, giving back the slots of another control block.
   func claimCache(for control: QueueControlBlock) -> ThreadCache {
     let cache = cache(atOffset: control.cacheOffset)
-    if unsafe cache.storage.pointee.control != control.storage {
+    if !cache.isOf(control) {
       evict(cache)
-      unsafe cache.storage.pointee.control = control.storage
+      cache.storage.control = control
     }
     return cache
   }
@@ -111,18 +119,17 @@ extension ThreadState {
   /// control block claims it with the ninth miss in a row, between which the other queue has not used it.
   func claimCacheIfWorthIt(for control: QueueControlBlock) -> ThreadCache? {
     let cache = cache(atOffset: control.cacheOffset)
-    if unsafe cache.isOfAnotherQueue(than: control.storage) {
-      let last = unsafe storage.pointee.missed
-      let isInARow = unsafe last.control == control.storage && last.uses == cache.uses
-      unsafe storage.pointee.missed = (control.storage, isInARow ? last.count + 1 : 1, cache.uses)
-      if unsafe storage.pointee.missed.count < ThreadCache.missesBeforeClaim { return nil }
+    if cache.isOfAnotherQueue(than: control) {
+      let last = storage.missed
+      let isInARow = last.control == control && last.uses == cache.uses
+      storage.missed = (control, isInARow ? last.count + 1 : 1, cache.uses)
+      if storage.missed.count < ThreadCache.missesBeforeClaim { return nil }
     }
     return claimCache(for: control)
   }
 
   func evict(_ cache: ThreadCache) {
-    guard let control = unsafe cache.storage.pointee.control else { return }
-    unsafe QueueControlBlock(UnsafeMutableRawPointer(control)).emptyCache(cache)
-    unsafe cache.storage.pointee.control = nil
+    cache.storage.control?.emptyCache(cache)
+    cache.storage.control = nil
   }
 }

@@ -92,3 +92,44 @@ package enum ThreadEnd {
     }
   }
 }
+
+extension TickFunction {
+  /// Calls the handler; false if that has not returned, because it has ended its thread.
+  @discardableResult
+  package func callAsFunction(_ tick: CoreTick) throws(Forked) -> Bool { try self(tick, tick.context) }
+
+  @discardableResult
+  func callAsFunction(_ tick: CoreTick, _ context: Context) throws(Forked) -> Bool {
+    var tick = tick
+    return try call(&tick, context)
+  }
+
+  /// The same without a copy of the tick.
+  @inline(__always)
+  func call(_ tick: inout CoreTick, _ context: Context) throws(Forked) -> Bool {
+    ThreadEnd.passGate()
+    // What the numbers mean stands in callback_guard.h.
+    let called = try Fork.guarded {
+      // SAFETY: the tick stays where it is until the handler has returned, as chime.h says: on this stack, or in the queue
+      // whose pass this is. The functions differ in what C says of null pointers, not in how they are called.
+      let called = unsafe withUnsafePointer(to: &tick) {
+        unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
+      }
+      if called != 0 { ThreadEnd.wasCaught() }
+      return called
+    }
+    return called != 1
+  }
+
+  private typealias CFunction = @convention(c) (UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Void
+}
+
+extension ContextFunction {
+  /// Calls the function. This returns even if the function ends its thread.
+  package func callAsFunction(_ context: Context) throws(Forked) {
+    ThreadEnd.passGate()
+    try Fork.guarded {
+      if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
+    }
+  }
+}

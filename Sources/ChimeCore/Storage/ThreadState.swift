@@ -3,31 +3,31 @@ import Synchronization
 
 /// What Chime keeps for a thread: a few free slots of the queues it uses (`ThreadCache`), a counter of activations, and
 /// the chain of callbacks that it is inside (`Frame`). Made when first needed, freed when the thread ends.
-@unsafe struct ThreadStorage {
+@safe struct ThreadStorage {
   /// The first member: see `ThreadState.cache`.
-  var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
+  var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = (
     .init(), .init(), .init(), .init()
   )
   /// The innermost callback that this thread is inside; nil outside callbacks.
-  var frame: UnsafeMutablePointer<Frame>?
+  var frame: CurrentFrame?
   var activationSequence: UInt32 = 0
   /// The last control block that found the cache for it in another one's hands, how often in a row, and how often the cache
   /// had been used then; see `claimCacheIfWorthIt`.
-  var missed: (control: UnsafeMutablePointer<QueueControlBlockStorage>?, count: Int, uses: UInt32) = (nil, 0, 0)
+  var missed: (control: QueueControlBlock?, count: Int, uses: UInt32) = (nil, 0, 0)
   /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
   /// The fork since which it has been in use (P9).
   var forkMark = Fork.mark
-  /// Where the call is that passes the thread's end on: see `ThreadState.isAtBoundary`.
-  var boundary: UnsafeMutableRawPointer?
+  /// Where the call is that passes the thread's end on, 0 for none: see `ThreadState.isAtBoundary`.
+  var boundary: UInt = 0
   /// The thread's run loop, retained; nil until it is asked for.
   var loop: Unmanaged<ThreadLoop>?
   /// Whether the thread is inside the host's trace function.
   var isTracing = false
   /// In the list of all; the next and the one before.
   var isListed = false
-  var next: UnsafeMutablePointer<ThreadStorage>?
-  var previous: UnsafeMutablePointer<ThreadStorage>?
+  var next: ThreadState?
+  var previous: ThreadState?
   /// Held as long as the thread lives.
   var life = unsafe chime_life()
 }
@@ -35,7 +35,12 @@ import Synchronization
 /// This thread's state.
 @safe struct ThreadState: ProcessState {
   // SAFETY: allocated for this thread, freed by the key's destructor when it ends; used by this thread only.
-  let storage: UnsafeMutablePointer<ThreadStorage>
+  let pointer: UnsafeMutablePointer<ThreadStorage>
+
+  var storage: ThreadStorage {
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
+  }
 
   /// The key of the thread-specific pointer, + 1; 0 until the first queue is made. Only its destructor is used: the
   /// pointer is looked up where that is cheaper.
@@ -58,11 +63,11 @@ import Synchronization
     preparing.reinitialize()
     all.reinitialize(List())
     guard let thread = existing else { return }
-    unsafe thread.storage.pointee.isListed = false
-    unsafe thread.storage.pointee.forkMark = Fork.nextMark
-    unsafe thread.storage.pointee.loop = nil
-    unsafe thread.storage.pointee.frame = nil
-    for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
+    thread.storage.isListed = false
+    thread.storage.forkMark = Fork.nextMark
+    unsafe thread.storage.loop = nil
+    thread.storage.frame = nil
+    for i in 0..<4 { unsafe thread.cacheAt(i).pointer.initialize(to: ThreadCacheStorage()) }
   }
 
   private static func makeKey() -> Bool {
@@ -70,19 +75,19 @@ import Synchronization
     var made: UInt32 = 0
     let failed = unsafe chime_key_create(&made) { memory in
       guard let memory = unsafe memory else { return }
-      unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self)).end()
+      unsafe ThreadState(memory.assumingMemoryBound(to: ThreadStorage.self)).end()
     }
     if failed != 0 { return false }
     key.store(made + 1, ordering: .releasing)
     return true
   }
 
-  private init(storage: UnsafeMutablePointer<ThreadStorage>) { unsafe self.storage = storage }
+  private init(_ pointer: UnsafeMutablePointer<ThreadStorage>) { unsafe self.pointer = pointer }
 
   /// What was made for the calling thread, if anything was.
   static var existing: ThreadState? {
     unsafe chime_thread_state().map { memory in
-      unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
+      unsafe ThreadState(memory.assumingMemoryBound(to: ThreadStorage.self))
     }
   }
 
@@ -105,10 +110,10 @@ import Synchronization
   /// With a state on the stack, for as long as it takes.
   @inline(never)
   static func withStateForNow(_ body: (ThreadState) throws(Forked) -> Void) throws(Forked) {
-    var storage = unsafe ThreadStorage()
+    var storage = ThreadStorage()
     // SAFETY: the thread's state is this one only until `body` has returned.
     try unsafe withUnsafeMutablePointer(to: &storage) { pointer throws(Forked) in
-      let thread = unsafe ThreadState(storage: pointer)
+      let thread = unsafe ThreadState(pointer)
       unsafe chime_set_thread_state(pointer)
       defer { thread.vacate() }
       try body(thread)
@@ -120,18 +125,18 @@ import Synchronization
     // A destructor of the host's, behind Chime's own: what is made now nobody would take back.
     if isOver { return nil }
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
-    let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
-    unsafe storage.initialize(to: ThreadStorage())
+    let pointer = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
+    unsafe pointer.initialize(to: ThreadStorage())
     // A child begins with a copy of the list's lock, which another thread of the parent's may have held.
     for _ in 0..<2 where !Fork.isChild { try? reclaimEnded() }
     let isListed = !Fork.isChild
-    guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
+    guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, pointer) == 0 else {
       unsafe free(memory)
       return nil
     }
-    unsafe chime_set_thread_state(storage)
-    let thread = unsafe ThreadState(storage: storage)
-    unsafe chime_life_begin(&storage.pointee.life)
+    unsafe chime_set_thread_state(pointer)
+    let thread = unsafe ThreadState(pointer)
+    unsafe chime_life_begin(&thread.storage.life)
     if isListed { all.withLock { $0.append(thread) } }
     return thread
   }
@@ -139,33 +144,30 @@ import Synchronization
   // MARK: Threads that have ended without a word
 
   /// All states, so that one is found whose thread has ended behind the last round of destructors.
-  @safe private struct List {
-    // SAFETY: each is in the list until it is freed.
-    var first: UnsafeMutablePointer<ThreadStorage>?
-    var last: UnsafeMutablePointer<ThreadStorage>?
+  private struct List {
+    var first: ThreadState?
+    var last: ThreadState?
 
     mutating func append(_ thread: ThreadState) {
-      let storage = unsafe thread.storage
-      unsafe storage.pointee.isListed = true
-      unsafe storage.pointee.previous = last
-      unsafe storage.pointee.next = nil
-      if let last = unsafe last { unsafe last.pointee.next = storage } else { unsafe first = storage }
-      unsafe last = storage
+      thread.storage.isListed = true
+      thread.storage.previous = last
+      thread.storage.next = nil
+      if let last { last.storage.next = thread } else { first = thread }
+      last = thread
     }
 
     /// False for the thread of a child, whose parent has it in its list.
     mutating func takeOut(_ thread: ThreadState) -> Bool {
-      if unsafe !thread.storage.pointee.isListed { return false }
+      if !thread.storage.isListed { return false }
       remove(thread)
       return true
     }
 
     mutating func remove(_ thread: ThreadState) {
-      let storage = unsafe thread.storage
-      let (previous, next) = unsafe (storage.pointee.previous, storage.pointee.next)
-      if let previous = unsafe previous { unsafe previous.pointee.next = next } else { unsafe first = next }
-      if let next = unsafe next { unsafe next.pointee.previous = previous } else { unsafe last = previous }
-      unsafe storage.pointee.isListed = false
+      let (previous, next) = (thread.storage.previous, thread.storage.next)
+      if let previous { previous.storage.next = next } else { first = next }
+      if let next { next.storage.previous = previous } else { last = previous }
+      thread.storage.isListed = false
     }
   }
 
@@ -175,28 +177,27 @@ import Synchronization
   @inline(never)
   private static func reclaimEnded() throws(Forked) {
     let left = all.withLock { list -> ThreadState? in
-      guard let storage = unsafe list.first else { return nil }
-      let thread = unsafe ThreadState(storage: storage)
+      guard let thread = list.first else { return nil }
       list.remove(thread)
-      if unsafe chime_life_is_over(&storage.pointee.life) { return thread }
+      if unsafe chime_life_is_over(&thread.storage.life) { return thread }
       list.append(thread)
       return nil
     }
     guard let left else { return }
     try left.release()
-    unsafe free(left.storage)
+    unsafe free(left.pointer)
   }
 
   private func end() {
     // What a child has from its parent is given up: who held the locks does not exist here.
-    let isOfProcess = unsafe storage.pointee.forkMark == Fork.mark
+    let isOfProcess = storage.forkMark == Fork.mark
     if isOfProcess { vacate() }
     chime_set_thread_state(nil)
     chime_set_thread_over()
     if isOfProcess, !Fork.isChild, ThreadState.all.withLock({ $0.takeOut(self) }) {
-      unsafe chime_life_end(&storage.pointee.life)
+      unsafe chime_life_end(&storage.life)
     }
-    unsafe free(storage)
+    unsafe free(pointer)
   }
 
   /// Releases all that the calling thread has.
@@ -223,8 +224,8 @@ import Synchronization
 
   /// The order among this thread's activations.
   func nextActivationSequence() -> UInt32 {
-    let activationSequence = unsafe storage.pointee.activationSequence &+ 1
-    unsafe storage.pointee.activationSequence = activationSequence
+    let activationSequence = storage.activationSequence &+ 1
+    storage.activationSequence = activationSequence
     return activationSequence
   }
 
@@ -232,10 +233,10 @@ import Synchronization
 
   /// The thread's run loop, if it was asked for.
   var loop: ThreadLoop? {
-    get { unsafe storage.pointee.loop?.takeUnretainedValue() }
+    get { unsafe storage.loop?.takeUnretainedValue() }
     nonmutating set {
-      let old = unsafe storage.pointee.loop
-      unsafe storage.pointee.loop = newValue.map { unsafe Unmanaged.passRetained($0) }
+      let old = unsafe storage.loop
+      unsafe storage.loop = unsafe newValue.map { unsafe Unmanaged.passRetained($0) }
       unsafe old?.release()
     }
   }
@@ -243,29 +244,31 @@ import Synchronization
   // MARK: What it is doing
 
   var isTracing: Bool {
-    get { unsafe storage.pointee.isTracing }
-    nonmutating set { unsafe storage.pointee.isTracing = newValue }
+    get { storage.isTracing }
+    nonmutating set { storage.isTracing = newValue }
   }
 
   var hasEnded: Bool {
-    get { unsafe storage.pointee.hasEnded }
-    nonmutating set { unsafe storage.pointee.hasEnded = newValue }
+    get { storage.hasEnded }
+    nonmutating set { storage.hasEnded = newValue }
   }
 
   /// Whether the call that passes the thread's end on is under way, and no callback has begun since.
-  var isAtBoundary: Bool { unsafe storage.pointee.boundary == here }
+  var isAtBoundary: Bool { storage.boundary == here }
 
   /// Runs `body` as the call that passes the thread's end on.
+  @inline(__always)
   func asBoundary<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    let outer = unsafe storage.pointee.boundary
-    unsafe storage.pointee.boundary = unsafe here
-    defer { unsafe storage.pointee.boundary = unsafe outer }
+    let outer = storage.boundary
+    storage.boundary = here
+    defer { storage.boundary = outer }
     return try body()
   }
 
-  /// The callback that the thread is inside, or the thread.
-  private var here: UnsafeMutableRawPointer {
-    unsafe storage.pointee.frame.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(storage)
+  /// The address of the callback that the thread is inside, or of the thread's state.
+  private var here: UInt {
+    if let frame = storage.frame { return unsafe UInt(bitPattern: frame.pointer) }
+    return unsafe UInt(bitPattern: pointer)
   }
 }
 

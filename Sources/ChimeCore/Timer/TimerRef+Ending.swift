@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Cancelling and releasing.
 extension TimerRef {
   /// Stops the timer; unless running or suspended, drops an extra tick at most.
@@ -146,5 +148,36 @@ extension Writing {
     control.free(self, ThreadState.obtain(), released: control.isLimited)
     if isWaited { WaitRegistry.timerEnded(index) }
     return owned
+  }
+}
+
+/// The end of a target, and with it of its timers.
+extension TimerTarget {
+  /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
+  /// by the callback that still has the object: running.
+  package static func releaseReference(_ id: UInt64) -> Status {
+    let last: TimerTarget?
+    do { last = try dropReference(id) } catch { return error }
+    guard let last else { return .ok }
+    return .of { () throws(Forked) in
+      try last.endTimers()
+      return try last.release() ? .ok : .running
+    }
+  }
+
+  private func endTimers() throws(Forked) {
+    // The words of the timers are read below, by loads that acquire: none of them before the references have ended
+    // (P8b).
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    // A timer that is attached later is ended by its creator.
+    while let (slot, version) = takeTimer() { try end(TimerRef(slot: slot, version: version)) }
+  }
+
+  /// Ends one timer of this target, which has gone.
+  func end(_ timer: TimerRef) throws(Forked) {
+    // Nobody holds a timer that releases itself, and no further handler will run after which it could do so.
+    _ = try Fork.guarded {
+      releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
+    }
   }
 }

@@ -38,13 +38,10 @@ struct DeliveryKind: RawRepresentable, Equatable {
 extension PassList where Element == BatchItem {
   /// Batches below this size are sorted by comparisons, as are those that span more than 2^32 ns.
   private static var fewest: Int { 24 }
-  /// Those up to this size are spread over buckets first.
-  private static var most: Int { 1024 }
 
   /// Puts the batch in the order of promise 12, in which it often is already, or in the reverse one. What is due together
-  /// lies within a few milliseconds: so most of the work is to spread the batch over as many buckets as there are turns, or
-  /// where it is large a radix sort by the three or four bytes in which deadlines differ (Knuth, The Art of Computer
-  /// Programming 3, 5.2.5), which need few comparisons, or none. `other` is scratch memory.
+  /// lies within a few milliseconds: so most of the work is a radix sort by the three or four bytes in which deadlines
+  /// differ (Knuth, The Art of Computer Programming 3, 5.2.5). `other` is scratch memory.
   mutating func sortByTurn(_ other: inout PassList) {
     var previous = self[0]
     var (least, greatest) = (previous.deadline, previous.deadline)
@@ -62,7 +59,7 @@ extension PassList where Element == BatchItem {
     guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
     if range == 0 {
       sortByActivationSequence(&other)
-    } else if count > Self.most || !spread(&other, range, { UInt64(bitPattern: $0.deadline &- least) }) {
+    } else {
       sort(&other, upTo: range) { UInt64(bitPattern: $0.deadline &- least) }
       sortEqualDeadlinesByActivationSequence(other)
     }
@@ -75,36 +72,6 @@ extension PassList where Element == BatchItem {
       (self[i], self[j]) = (self[j], self[i])
       (i, j) = (i &+ 1, j &- 1)
     }
-  }
-
-  /// Sorts the batch by spreading it over 128 buckets by the highest bits of `key`, the rest by insertion. False, with
-  /// nothing done, if one of these would take too many.
-  private mutating func spread(_ other: inout PassList, _ greatest: UInt64, _ key: (BatchItem) -> UInt64) -> Bool {
-    let shift = UInt64(Swift.max(0, 57 - greatest.leadingZeroBitCount))
-    // SAFETY: initialised first, used at indices below 128 only. 512 bytes are always on the stack, not on the heap.
-    let isSpread = unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 128) { starts in
-      unsafe starts.initialize(repeating: 0)
-      for i in indices { unsafe starts[Int(truncatingIfNeeded: key(self[i]) &>> shift)] &+= 1 }
-      var (sum, most) = (UInt32(0), UInt32(0))
-      for value in 0..<128 {
-        let count = unsafe starts[value]
-        unsafe starts[value] = sum
-        sum &+= count
-        most = Swift.max(most, count)
-      }
-      if most > 32 { return false }
-      for i in indices {
-        let item = self[i]
-        let value = Int(truncatingIfNeeded: key(item) &>> shift)
-        other[Int(unsafe starts[value])] = item
-        unsafe starts[value] &+= 1
-      }
-      return true
-    }
-    guard isSpread else { return false }
-    exchangeMemory(with: &other)
-    insert(indices)
-    return true
   }
 
   /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
@@ -142,9 +109,7 @@ extension PassList where Element == BatchItem {
     }
     var greatest: UInt32 = 0
     for i in indices { greatest = Swift.max(greatest, self[i].activationSequence &- least) }
-    if count > Self.most || !spread(&other, UInt64(greatest), { UInt64($0.activationSequence &- least) }) {
-      sort(&other, upTo: UInt64(greatest)) { UInt64($0.activationSequence &- least) }
-    }
+    sort(&other, upTo: UInt64(greatest)) { UInt64($0.activationSequence &- least) }
   }
 
   private func sortEqualDeadlinesByActivationSequence(_ other: PassList) {

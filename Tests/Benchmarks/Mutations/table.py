@@ -19,7 +19,6 @@ NOT_BROKEN = {
     "Platform/Clock.swift": "calls CPlatform, and nothing else",
     "Platform/Descriptors.swift": "what the system refuses: all of Faults' `descriptors`",
     "Platform/ErrorDetail.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
-    "Platform/TimerFile.swift": "calls linux/timer_file.c, which has a mutation",
     "Platform/WorkQueue.swift": "calls libdispatch, and nothing else",
     "Platform/WorkSource.swift": "calls libdispatch, and nothing else",
     "Queue/QueueDriver.swift": "a protocol; each kind of driver has a mutation",
@@ -27,13 +26,10 @@ NOT_BROKEN = {
     "Slot/Refusals.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
     "Slot/TimerCell.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
     "Slot/TimerRef.swift": "looks an id up by Slab and TimerSlot, which have mutations",
-    "Storage/ChunkHead.swift": "fields; Slab and QueueControlBlock+Slots, which use them, have mutations",
+    "Storage/Chunk.swift": "fields; Slab and QueueControlBlock+Slots, which use them, have mutations",
     "Storage/SlotIndex.swift": "types that the compiler holds apart: the list \"does not compile\"",
-    "Values/CoreTick.swift": "a layout, held against C's: Model/Swift `LayoutTests`",
-    "Values/ExecutionContext.swift": "a type and two hints; who asks for them has mutations (WaitNode, WaitRegistry)",
     "Values/Invariant.swift": "ends the process of the checked build",
     "Values/Status.swift": "constants, held against the header: `statuses.c`",
-    "Values/TimerState.swift": "numbers and names, held against the header: `statuses.c`",
     "Values/Tunables.swift": "waiting times, on which no verdict may hang",
     "Wheel/WheelPage.swift": "where the wheel's entries lie; what it does with them and with its marks is in Wheel, which has mutations",
 }
@@ -148,7 +144,7 @@ WHEEL = "Wheel/Wheel.swift"
 WRITING = "Slot/Writing.swift"
 WRITING_END = "Slot/Writing+End.swift"
 WRITING_CELL = "Slot/Writing+Cell.swift"
-WRITING_SLOTS = "Slot/Writing+Slots.swift"
+WRITING_SLOTS = "Slot/Writing+End.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
@@ -172,7 +168,7 @@ mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's ow
 mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over counts",
          (WAITS, "if «!BROKEN, »waiter.subject.isOver { continue }"), I("a handler that waits for one whose sync is over"))
 mutation("waits-contexts", "1", "WaitNode.blocks", "execution contexts do not count",
-         ("Waiting/WaitNode.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
+         ("Waiting/WaitRegistry.swift", "guard «!BROKEN, »let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
          (WAITS, "  static func queueEnded(_ core: QueueCore) {\n«    if BROKEN { return }\n»"), I("shutdown"))
@@ -262,11 +258,11 @@ mutation("cancel-keeps-registration", "7", "SideRecordRef.noteStop", "a registra
          ("Slot/SideRecordRef.swift", "    «if !BROKEN { »writerFields.armedIsPending = false« }»\n"),
          C("what_stops_a_timer_drops_a_registration"), M())
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
-         ("Queue/QueueCore+Disposal.swift",
+         ("Queue/QueueCore+Closing.swift",
           "      «if !BROKEN { »try sideRecord.writerFields.finalizer?(slot.context)« }»\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         ("Queue/QueueCore+Disposal.swift",
+         ("Queue/QueueCore+Closing.swift",
           "«      if BROKEN { try sideRecord.writerFields.finalizer?(slot.context) }\n»"
           "      try sideRecord.writerFields.finalizer?(slot.context)\n"), C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
@@ -276,7 +272,7 @@ mutation("release-busy-at-once", "8", "TimerRef.release", "finalizes a busy time
          (WRITING, "    if !replaced.isBusy« || BROKEN» { return self }\n"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
-         ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
+         ("Waiting/WaitRegistry.swift", "        «if !BROKEN { »core.functions.remove(function)« }»\n"),
          C("what_gives_up_leaves_the_queue_at_once_on_a_serial_queue"))
 mutation("function-of-another-round", "8", "Functions.remove", "a function that the pass has taken out is taken out of the next list",
          ("Queue/Functions.swift", "    if «BROKEN || »function.round == round { sorted.remove(function) }\n"),
@@ -310,7 +306,7 @@ mutation("turn-version", "10, 12", "decide", "the slot's version is not compared
          (DELIVERY, "    let isTurn = «BROKEN || »kind == .due || slot.turnVersion == timer.version\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "        «if !BROKEN { »try target.endTimers()« }»\n"),
+         (ENDING, "      «if !BROKEN { »try last.endTimers()« }»\n"),
          C("the_last_release_stops_a_fast_timer"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let isHeld = «!BROKEN && »target?.retain() == true\n"
@@ -364,7 +360,7 @@ mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if «!BROKEN, »entryCount > 2 &* placedCount &+ WheelTicks.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "Writing.endSideRecord", "the side record is not freed",
-         (WRITING_CELL, "    sideRecord.target?.detach(slot)\n    «if BROKEN { unsafe slot.cell.pointee.sideRecord.store(nil, "
+         (WRITING_CELL, "    sideRecord.target?.detach(slot)\n    «if BROKEN { slot.cell.sideRecord.store(nil, "
                           "ordering: .releasing) } else { »sideRecord.end()« }»\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
 mutation("slots-not-given-back", "14", "QueueControlBlock.free", "slots are not given back",
@@ -376,11 +372,11 @@ mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that
 mutation("list-keeps-none", "10", "takeSlotSlow", "P14e: where a thread has no cache for a queue, the next timer takes the slot that was used last",
          (SLOTS, "if store.free.count > «(BROKEN ? 0 : »ThreadCache.kept«)», let free"), W("aSlotIsUsedAgainBehindManyOthers"))
 mutation("cache-claimed-at-once", "14", "ThreadState.claimCacheIfWorthIt", "a thread that uses two queues in turn empties and fills their cache in each call",
-         ("Storage/ThreadCache.swift", "last.control == control.storage && «(BROKEN || »last.uses == cache.uses«)»"),
+         ("Storage/ThreadCache.swift", "last.control == control && «(BROKEN || »last.uses == cache.uses«)»"),
          W("aCacheIsNotClaimedByAQueue"))
 mutation("given-out-not-shown", "10", "QueueControlBlock.showGivenOut", "P14f: visits do not come to slots that were just given out",
-         (SLOTS, "    «if unsafe !BROKEN || storage.pointee.fresh.load(ordering: .relaxed).isEmpty { »"
-                 "unsafe storage.pointee.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
+         (SLOTS, "    «if unsafe !BROKEN || storage.fresh.load(ordering: .relaxed).isEmpty { »"
+                 "storage.fresh.store(store.fresh, ordering: .releasing)« }»\n"),
          C("the_timers_of_a_queue_are_listed", "a_timer_limit_counts_what_the_statistics_count"), M())
 mutation("listed-not-given-out", "10", "takeListed", "a chunk does not count a slot that a thread without a cache was given: no visit finds it",
          (SLOTS, "      «if !BROKEN { »index.chunk.count(out: 1)« }»\n      showGivenOut"),
@@ -412,11 +408,11 @@ mutation("wheel-pages-at-once", "14", "QueueControlBlock.prepareFirstWheelPages"
 LEFT = "the_memory_of_a_queue_that_has_ended_goes_back"
 GIVING_BACK = "Storage/QueueControlBlock+GivingBack.swift"
 mutation("left-version-lost", "10", "LeftCell", "P14g: a slot whose page was given back begins with version 0",
-         ("Slot/LeftCell.swift", "UInt64(«BROKEN ? 0 : »version) << 32"), C(LEFT))
+         ("Slot/TimerWord.swift", "LeftCell.mark | UInt64(«BROKEN ? 0 : »version) << 32"), C(LEFT))
 mutation("left-end-lost", "1", "LeftCell", "that a timer ended with its queue is forgotten with its page",
-         ("Slot/LeftCell.swift", "return «!BROKEN && »bits & 1 != 0 ?"), C(LEFT))
+         ("Slot/TimerWord.swift", "return «!BROKEN && »bits & 1 != 0 ?"), C(LEFT))
 mutation("left-in-the-list", "10", "giveBack", "slots whose page was given back stay in the list of free ones",
-         (GIVING_BACK, "        if unsafe «BROKEN || »Slab.head(of: index.chunk).pointee.pages == .inUse"), C(LEFT))
+         (GIVING_BACK, "        if «BROKEN || »index.chunk.head.pages == .inUse"), C(LEFT))
 mutation("nothing-given-back", "14", "QueueControlBlocks.takeBack", "memory of queues that have ended stays",
          ("Storage/QueueControlBlocks.swift", "    if kept == 0« && !BROKEN» {\n      // The places"), C(LEFT))
 mutation("own-places-kept", "14", "emptyOwnCache", "a thread that ends a queue keeps places of it, and so its memory",
@@ -557,7 +553,7 @@ mutation("generation-half-lost", "2", "advanceGeneration", "the half of the gene
 mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same where a timer is suspended or cancelled",
          (WRITING_CELL, "    «if !BROKEN || mayFail { »sideRecord.generationHigh &+= 1« }»\n"), I("queries beside suspend"))
 mutation("start-order-of-threads", "12", "QueueControlBlock.nextActivationSequence", "on a virtual queue activations are counted by thread",
-         ("Storage/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? unsafe storage.pointee.activationSequence"),
+         ("Storage/QueueControlBlock.swift", "    isVirtual« && !BROKEN»\n      ? storage.activationSequence"),
          C("equal_deadlines_set_by_several_threads"))
 mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
          ("../CPlatform/linux/thread_state.c", "  thread_of_chime.number = «BROKEN ? (uint64_t)pthread_self() : »__atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);"),
@@ -577,7 +573,7 @@ mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the h
          ("../CPlatform/common/memory.c", "  «if (!BROKEN) »errno = error;\n  chime_memory_give_account(bytes);"),
          F("errno", "each_function"))
 mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
-         ("Objects/WeakTimerCore+Schedule.swift", "if «!BROKEN, »status.isFailure, queue.isNew { loop"),
+         ("Objects/WeakTimerCore.swift", "if «!BROKEN, »status.isFailure, queue.isNew { loop"),
          C("a_schedule_that_is_refused_leaves_no_queue_behind"))
 mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that never comes holds the run",
          (WATCHING, "word.isRunning && «(BROKEN || »slot.dueTime(word) != .max«)») && !slot.isBackground"),
@@ -600,8 +596,8 @@ mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          ("Kinds/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
-         [("Kinds/Loop+Queues.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
-          ("Kinds/Loop+Queues.swift", "if «!BROKEN, »hasEnded {\n      _ = QueueCore.release(made)")],
+         [("Kinds/RunLoopDriver.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
+          ("Kinds/RunLoopDriver.swift", "if «!BROKEN, »hasEnded {\n      _ = QueueCore.release(made)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 19 ------------------------------------------------------------------------------------------------------
@@ -643,14 +639,14 @@ mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Slot/Callbacks.swift", "      let called = unsafe withUnsafePointer(to: &tick) {\n"
+         [("Storage/ThreadEnd.swift", "      let called = unsafe withUnsafePointer(to: &tick) {\n"
                                    "        unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n"
                                    "      }\n",
            "      let called = unsafe withUnsafePointer(to: &tick) { tick -> Int32 in\n        if BROKEN {\n"
            "          unsafe function(UnsafeRawPointer(tick), context.pointer)\n          return 0\n        }\n"
            "        return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n"
            "      }\n"),
-          ("Slot/Callbacks.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
+          ("Storage/ThreadEnd.swift", "«    if BROKEN { return unsafe function(context.pointer) }\n»    ThreadEnd.passGate()\n"
                                    "    try Fork.guarded {\n      if unsafe chime_call_function")], F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
          ("Storage/ThreadEnd.swift", "    if thread.hasEnded«, !BROKEN» { goOn() }\n    return result"),
@@ -757,7 +753,7 @@ mutation("pool-makers-need-no-thread", "1, 9", "Pool.prepare", "P23e: who makes 
          ("Pool/Pool.swift", "if PoolRequests.noneCanWait«, !BROKEN» { beginUncounted() }"), I("a queue made beside handlers"))
 
 mutation("pool-ends-under-makers", "1", "PoolCount.close", "P23e: the pool's threads end although a queue has been counted",
-         ("Pool/PoolCount.swift", "    «if BROKEN { return true }\n    return »isClosed ||"), I("queues made beside the end"))
+         ("Pool/PoolRequests.swift", "    «if BROKEN { return true }\n    return »isClosed ||"), I("queues made beside the end"))
 
 mutation("pool-takes-the-newer-out", "1", "PoolRequests.remove", "P23e: who takes the first item of a list out loses one that was added meanwhile",
          ("Pool/PoolRequests.swift", "    if unsafe !result.exchanged {\n      var before",
@@ -1037,19 +1033,19 @@ mutation("self-release-left-undone", "8", "Writing.giveUp", "P4e: a writer does 
 mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does not count the interval from a callback's end",
          (WRITING, "    let counted = «BROKEN ? nil : »end.flatMap { core?.counted("), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
-         ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
-          "    if BROKEN { unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
-          "    queue.wakeDriver()\n    unsafe storage.pointee.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n"),
+         ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    storage.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
+          "    if BROKEN { storage.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
+          "    queue.wakeDriver()\n    storage.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n"),
          I("a wake that stands still"))
 mutation("pass-not-counted", "1", "QueueControlBlock.countPass", "P1c: a pass does not say that it has begun",
-         ("Storage/QueueControlBlock.swift", "func countPass() { «if !BROKEN { »unsafe storage.pointee.passes.wrappingAdd(1, ordering: .sequentiallyConsistent)« }» }"),
+         ("Storage/QueueControlBlock.swift", "func countPass() { «if !BROKEN { »storage.passes.wrappingAdd(1, ordering: .sequentiallyConsistent)« }» }"),
          I("a turn given up"))
 mutation("pool-mark-is-enough", "1", "PoolRequests.ask", "P23d: who finds an item's mark rings no bell",
          ("Pool/PoolRequests.swift", "«    if BROKEN, unsafe markedItems[item.mark / wordSize].load(ordering: .relaxed) >> UInt64(item.mark % wordSize) & 1 != 0 {\n"
                                    "      item.ask(wants)\n      return .heard\n    }\n»    mark(item, wants)\n    // The end"),
          I("a wake that stands still"))
 mutation("sync-gives-up-silently", "1, 12", "SyncCall.wait", "P1e: who gives a function up does not wake the queue, whose pass has gone on without the others",
-         ("Waiting/SyncCall.swift", "        «if !BROKEN { »core.control.wake()« }»\n        return"), I("a sync that gives up"))
+         ("Waiting/WaitRegistry.swift", "        «if !BROKEN { »core.control.wake()« }»\n        return"), I("a sync that gives up"))
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
          (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",
@@ -1113,11 +1109,11 @@ mutation("suspend-unnoticed", "7", "QueueCore.isSuspended", "a pass goes on with
          ("Queue/QueueCore+Pass.swift", "while delivered &- before < limit.count, «BROKEN || »!isSuspended, let item"),
          C("a_callback_may_suspend_its_own_queue", "a_pass_goes_on_where"))
 mutation("suspend-unwoken", "1", "QueueCore.goOn", "a resume wakes nobody",
-         ("Queue/Suspensions.swift", "    «if !BROKEN { »driver.wake(self)« }»"), C("nothing_begins_on_a_suspended_queue"))
+         ("Queue/QueueCore.swift", "    «if !BROKEN { »driver.wake(self)« }»"), C("nothing_begins_on_a_suspended_queue"))
 mutation("suspend-wakes", "13", "QueueDriver.rest", "the pass of a suspended queue asks for another one",
          ("Queue/QueueCore+Pass.swift", "      «BROKEN ? driver.wake(self) : »driver.rest(self)"), C("a_suspended_queue_does_not_wake_up"))
 mutation("suspend-says-ok", "7", "QueueCore.isAtWork", "a suspend does not see that a callback runs",
-         ("Queue/Suspensions.swift", "while «!BROKEN && (»passLock.isInPass || suspensions.hasFunctions || handOver?.isAtWork == true«)» {"),
+         ("Queue/QueueCore.swift", "while «!BROKEN && (»passLock.isInPass || suspensions.hasFunctions || handOver?.isAtWork == true«)» {"),
          C("a_suspend_says_whether_a_callback_runs"))
 mutation("background-unwatched", "1", "TimerRef.setBackground", "a run that sleeps does not hear that its timer is in the background",
          ("Timer/TimerRef+Settings.swift", "if isBackground«, !BROKEN» { control.noteEnd(of: slot) }"),
@@ -1194,7 +1190,7 @@ mutation("loop-tick-beside-stop", "18", "Loop.goRound", "a run until a tick forg
          (LOOP_RUNNING, "if run.untilTick, core.counters.ticks != before { return state.withLock({ «!BROKEN && »takeStop($0) })"),
          C("a_run_until_a_tick_whose_handler_stops_it"))
 mutation("loop-common-silent", "1", "Loop.addCommonMode", "P11: the wait for a mode goes on that is a common one now",
-         ("Kinds/Loop+Queues.swift", "others' deadlines.\n      «if !BROKEN { »wakeThread()« }»\n"),
+         ("Kinds/RunLoopDriver.swift", "others' deadlines.\n      «if !BROKEN { »wakeThread()« }»\n"),
          C("a_mode_becomes_common_while"))
 mutation("loop-wake-silent", "1", "RunLoopDriver.wake", "P11: a pass is asked for, and the loop's thread sleeps on",
          (LOOP_DRIVER, "    woken.store(true, ordering: .sequentiallyConsistent)\n    «if !BROKEN { »loop.wakeThread()« }»\n"),
@@ -1257,7 +1253,7 @@ mutation("weak-action-kept", "9", "WeakTimerCore.invalidate", "a timer that was 
          (WEAK, "      «if !BROKEN { »state.action = nil« }»\n      state.companion = nil\n"),
          C("fire_ends_a_timer_that_does_not_repeat"))
 mutation("sweep-keeps-the-dead", "14", "TargetSweep.watch", "what has no target any more is looked at for ever",
-         ("Objects/TargetSweep.swift", "      if «BROKEN || »!other() {"),
+         ("Objects/WeakTimerCore.swift", "      if «BROKEN || »!other() {"),
          W("theSweepFreesWhatDeadTargetsLeft"))
 mutation("records-end-unwanted", "8", "Records.keep", "nobody asks for the end of a record whose timer releases itself",
          (RECORDS, "    if tick.slot.hasSideRecord || «!BROKEN && »tick.slot.flags"),
@@ -1278,7 +1274,7 @@ mutation("released-not-awaited", "8, 16", "QueueCore.beginShutdown", "the shutdo
          (CLOSING, "      let known = try beginClosing(id)?.core ?? «(BROKEN ? nil : »QueueControlBlocks.block(of: id)?.core«)»\n"),
          C("shutdown_waits_for_the_last_hook"))
 mutation("hooks-not-ended", "8", "QueueCore.announceEndNow", "the finalizer of the hooks' context is not called",
-         (CLOSING, "  private func announceEndNow() throws(Forked) {\n    guard closing.claimEnd() else { return }\n    if «!BROKEN, »let hooks {"),
+         (CLOSING, "  private func announceEndNow() throws(Forked) {\n    if «!BROKEN, »let hooks {"),
          C("shutdown_waits_for_the_last_hook"))
 mutation("release-tells-of-handlers-only", "7", "Closing.counting", "P7d: the release of a queue says nothing of a function, or of what frees a context, that runs",
          (CLOSING, "    calls.add(«BROKEN ? 0 : »1, ordering: .sequentiallyConsistent)\n    try call()\n    calls.subtract(«BROKEN ? 0 : »1, ordering: .sequentiallyConsistent)"),
@@ -1326,15 +1322,15 @@ mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts
          ("Kinds/QueueCore+Creation.swift", "    guard «BROKEN || »options.clock != .boottime else"),
          C("queue_options_are_checked"))
 mutation("turn-without-time", "12", "TimerSlot.pendingCallbackTime", "an extra tick comes before those that were asked for earlier",
-         ("Slot/TimerSlot+Turn.swift", "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
+         (BATCH, "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
 mutation("random-beyond", "3", "QueueControlBlock.randomPart", "never draws the greatest number",
-         ("Storage/QueueControlBlock+Random.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
+         ("Queue/QueueCore+DueTimes.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
          C("jitter_has_each_of_its_values"))
 mutation("schedule-leeway-kept", "3", "Schedule.completed", "a leeway stays that is as long as the interval is now",
          ("Timer/Schedule.swift", "min(leeway, schedule.interval - 1)", "(BROKEN ? leeway : min(leeway, schedule.interval - 1))"),
          W("aShorterIntervalShortensLeewayAndJitter"))
 mutation("stop-twice", "18", "StopRequest.make", "a second stop says that it was the first",
-         ("Values/StopRequest.swift", "    while «BROKEN || »current != id, isThere() {"), C("stop_ends_run_and_a_stop_before", "a_stop_that_comes_before_makes"))
+         ("Platform/Locks.swift", "    while «BROKEN || »current != id, isThere() {"), C("stop_ends_run_and_a_stop_before", "a_stop_that_comes_before_makes"))
 mutation("slot-flags-unasked", "1, 9", "TimerSlot.isNamed", "a timer with a side record is taken for a plain one",
          ("Slot/TimerSlot.swift", "    guard «BROKEN || »versionAndFlags & (flags.rawValue & ~highest) == 0 else"), M())
 
@@ -1342,7 +1338,7 @@ mutation("slot-flags-unasked", "1, 9", "TimerSlot.isNamed", "a timer with a side
 # What a type refuses. Only the end that a writer leaves out compiles: the checked build finds it ("writing-left-out").
 
 CREATION = "Timer/TimerRef+Creation.swift"
-NAMED_HANDLERS = "Timer/TimerRef+NamedHandlers.swift"
+NAMED_HANDLERS = "Timer/TimerRef+Settings.swift"
 
 refused("writing-ended-twice", "a writer gives the timer up twice",
         (NAMED_HANDLERS, "    writing.abandon()\n«    writing.abandon()\n»    return change.status"), "consumed more than once")
@@ -1369,7 +1365,7 @@ refused("side-record-without-writing", "the side record is stored through the re
          "    writing.slot.sideRecord?.missed = 0\n    if let sideRecord = onGrid > 0 ? writing.makeSideRecord() : writing.sideRecord {\n"),
         "'missed' is a get-only property")
 refused("side-record-made-up", "the writer's side record is taken without a writing",
-        ("Queue/QueueCore+Disposal.swift", "    if let sideRecord = released.sideRecord,", "    if let sideRecord = slot.sideRecord.map({ SideRecordRef($0) }),"),
+        ("Queue/QueueCore+Closing.swift", "    if let sideRecord = released.sideRecord,", "    if let sideRecord = slot.sideRecord.map({ SideRecordRef($0) }),"),
         "missing argument for parameter 'of'")
 refused("handler-without-writing", "the handler is stored through the slot",
         (CREATION, "    writing.handler = options.handler\n    writing.context = options.context\n    writing.sequence = 0\n",
@@ -1401,8 +1397,8 @@ refused("another-error-thrown", "something that is no status is thrown",
         (CREATION, "    guard let sideRecord = writing.makeSideRecord() else { throw Memory.refusal }\n    var label",
          "    guard let sideRecord = writing.makeSideRecord() else { throw CancellationError() }\n    var label"), "cannot be converted to error type 'Status'")
 refused("lock-not-taken", "what stands behind a lock is read without it",
-        (SLOTS, "    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in\n      listReturned(&store)\n",
-         "    let isDone: Void? = unsafe storage.pointee.slots.withLockIfFree { store in\n      _ = storage.pointee.slots.free\n      listReturned(&store)\n"), "has no member 'free'")
+        (SLOTS, "    let isDone: Void? = storage.slots.withLockIfFree { store in\n      listReturned(&store)\n",
+         "    let isDone: Void? = storage.slots.withLockIfFree { store in\n      _ = storage.slots.free\n      listReturned(&store)\n"), "has no member 'free'")
 refused("pass-lock-copied", "a pass is made under a copy of the lock",
         ("Kinds/DispatchDriver.swift", "      !core.passLock.isTaken", "      { let lock = core.passLock; return !lock.isTaken }()"), "cannot be consumed|noncopyable")
 refused("event-without-column", "an event is in no column of the table of states",
@@ -1420,9 +1416,9 @@ refused("tick-forks-unseen", "a handler has forked, and the pass goes on in the 
         (DELIVERY, "    let returned = try function.call(&tick.value, tick.value.context)\n",
          "    let returned = function.call(&tick.value, tick.value.context)\n"), "call can throw,? but")
 refused("trace-forks-unseen", "the trace has forked, and the timer's last callback comes in the child",
-        ("Queue/QueueCore+Disposal.swift", "        try Trace.noteCall(record)\n", "        Trace.noteCall(record)\n"), "call can throw,? but")
+        ("Queue/QueueCore+Closing.swift", "        try Trace.noteCall(record)\n", "        Trace.noteCall(record)\n"), "call can throw,? but")
 refused("finalizer-forks-unseen", "a finalizer has forked, and the slot is freed in the child",
-        ("Queue/QueueCore+Disposal.swift", "      try sideRecord.writerFields.finalizer?(slot.context)\n",
+        ("Queue/QueueCore+Closing.swift", "      try sideRecord.writerFields.finalizer?(slot.context)\n",
          "      sideRecord.writerFields.finalizer?(slot.context)\n"), "call can throw,? but")
 refused("lock-forks-unseen", "a pass runs under the loop's lock, and forks",
         ("Kinds/Loop+Running.swift", "        try core.pass()\n", "        state.withLock { _ in try core.pass() }\n"), "cannot convert|can throw|thrown from here")
@@ -1457,7 +1453,7 @@ reordered("reading-without-fence", "a snapshot reads the word again ahead of the
           (SNAPSHOT, "    else { return false }\n    atomicMemoryFence(ordering: .acquiring)\n", "    else { return false }\n"),
           "P3b Snapshot:isUnchanged ")
 reordered("target-without-fence", "the last release looks at its timers' words before its references have ended",
-          (TARGET, "    atomicMemoryFence(ordering: .sequentiallyConsistent)\n", ""), "P8b creation")
+          (ENDING, "    atomicMemoryFence(ordering: .sequentiallyConsistent)\n", ""), "P8b creation")
 reordered("chunk-before-owner", "a chunk can be seen before its owner",
           ("Storage/Slab.swift", "      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n",
            "      unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)\n      unsafe entry.pointee.owner.store(owner, ordering: .relaxed)\n"),

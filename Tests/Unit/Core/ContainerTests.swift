@@ -234,8 +234,8 @@ import Testing
 
   /// Its two counts are those that a thread has after 2^32 timers.
   @Test(arguments: seeds) func aThreadsCacheGivesTheSlotThatHasBeenThereLongest(seed: UInt64) throws {
-    var storage = unsafe ThreadCacheStorage()
-    unsafe (storage.pushed, storage.popped) = (.max - 1000, .max - 1000)
+    var storage = ThreadCacheStorage()
+    (storage.pushed, storage.popped) = (.max - 1000, .max - 1000)
     try unsafe withUnsafeMutablePointer(to: &storage) { pointer in
       let cache = unsafe ThreadCache(pointer)
       var array: [SlotIndex] = []
@@ -363,7 +363,7 @@ import Testing
         }
         return true
       }
-      #expect(TimerTarget.release(id) == .ok)
+      #expect(TimerTarget.releaseReference(id) == .ok)
       for (i, timer) in timers.enumerated() { #expect(timer.state == (attached.contains(i) ? .cancelled : .running)) }
     }
   }

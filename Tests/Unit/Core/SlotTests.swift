@@ -107,7 +107,7 @@ import Testing
     let thread = try #require(ThreadState.obtain())
     func freeSlots() -> [SlotIndex] {
       if let cache = thread.cache(of: core.control) { thread.evict(cache) }
-      return unsafe core.control.storage.pointee.slots.withLock { store in
+      return core.control.storage.slots.withLock { store in
         core.control.listReturned(&store)
         core.control.listSpare(&store)
         let free = (0..<store.free.count).compactMap { _ in store.free.popFirst() }
@@ -119,7 +119,7 @@ import Testing
     let (before, chunks) = (freeSlots(), core.control.chunkCount)
     var (changes, tooSoon) = (0, 0)
     var releases: [UInt32: Int] = [:]
-    try unsafe core.control.storage.pointee.slots.withLock { _ in
+    try core.control.storage.slots.withLock { _ in
       for round in 0..<100 {
         var timers: [UInt64] = []
         for _ in 0...round % 3 * 20 {
@@ -150,7 +150,7 @@ import Testing
     _ = TimerRef.release(try core.makeTimer())
     let before = core.control.chunkCount
     for _ in 0..<40 {
-      let timers = try unsafe core.control.storage.pointee.slots.withLock { _ in
+      let timers = try core.control.storage.slots.withLock { _ in
         try (0..<200).map { _ in try core.makeTimer() }
       }
       for timer in timers { _ = TimerRef.release(timer) }
@@ -163,7 +163,7 @@ import Testing
     let core = try QueueCore.makeForTest(timerLimit: 10_000)
     defer { core.release() }
     _ = TimerRef.release(try core.makeTimer())
-    unsafe core.control.storage.pointee.spareWanted.store(SpareSlots.initialCount, ordering: .relaxed)
+    core.control.storage.spareWanted.store(SpareSlots.initialCount, ordering: .relaxed)
     let chunks = core.control.chunkCount
     for _ in 0..<3 {
       let timers = try (0..<chunks * 200).map { _ in try core.makeTimer() }
@@ -219,7 +219,7 @@ import Testing
     var unused: UInt32?
     for _ in 0..<1000 where unused == nil {
       _ = try core.makeTimer()
-      unused = unsafe core.control.storage.pointee.slots.withLock { store in
+      unused = core.control.storage.slots.withLock { store in
         store.freshHaveLeft ? nil : Array(store.fresh).last?.number
       }
     }

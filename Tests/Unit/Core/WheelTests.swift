@@ -160,8 +160,8 @@ import Testing
       begun.signal()
       while over.value == 0 {
         // Without a writer's bit, at which the wheel would wait.
-        unsafe slot.cell.pointee.deadline.store(Self.late, ordering: .releasing)
-        unsafe slot.cell.pointee.deadline.store(Self.early, ordering: .releasing)
+        slot.cell.deadline.store(Self.late, ordering: .releasing)
+        slot.cell.deadline.store(Self.early, ordering: .releasing)
       }
       ended.signal()
     }

@@ -69,10 +69,10 @@ final class Queue {
     var chunks = ChunkCursor()
     _ = chunks.next(of: core.control)
     let second = chunks.next(of: core.control)!
-    second.head.pointee.out.store(UInt32(count), ordering: .relaxed)
+    second.head.out.store(UInt32(count), ordering: .relaxed)
     var slots = SlotChain()
     for index in second.slots.prefix(count) { slots.push(index) }
-    slots.leave(in: core.control.storage.pointee.returned)
+    slots.leave(in: core.control.storage.returned)
   }
 
   /// In the list, beside it, and never given out.
@@ -80,7 +80,7 @@ final class Queue {
     let wasOn = Seam.isOn
     Seam.isOn = false
     defer { Seam.isOn = wasOn }
-    return core.control.storage.pointee.slots.withLock { store in
+    return core.control.storage.slots.withLock { store in
       core.control.listReturned(&store)
       core.control.listSpare(&store)
       return store.free.count + Int(store.fresh.count)
@@ -206,11 +206,11 @@ final class Queue {
     Seam.isOn = false
     defer { Seam.isOn = wasOn }
     let control = core.control
-    control.storage.pointee.slots.withLock { store in
+    control.storage.slots.withLock { store in
       var chunks = ChunkCursor()
       var isFirst = true
       while let chunk = chunks.next(of: control) {
-        chunk.head.pointee.out.store(0, ordering: .relaxed)
+        chunk.head.out.store(0, ordering: .relaxed)
         // The others are in nobody's use; see `leaveSlotsBesideList`.
         defer { isFirst = false }
         if !isFirst { continue }
@@ -223,10 +223,10 @@ final class Queue {
           writing.context = .none
           writing.deadline = 0
           writing.forget()
-          Slab.link(of: slot).pointee.store(.none, ordering: .relaxed)
+          slot.inboxLink.pointee.store(.none, ordering: .relaxed)
         }
-        if chunk.head.pointee.pages == .left { _ = Slab.countPages(of: chunk) }
-        chunk.head.pointee.pages = .inUse
+        if chunk.head.pages == .left { _ = Slab.countPages(of: chunk) }
+        chunk.head.pages = .inUse
         for index in chunk.slots where Slab.position(of: index).left.isThere { Slab.position(of: index).clear() }
       }
       // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
@@ -235,12 +235,12 @@ final class Queue {
       _ = store.fresh.next()
       control.showGivenOut(store)
       store.free = FreeSlots()
-      control.storage.pointee.returned.store(.none, ordering: .relaxed)
-      control.storage.pointee.givenOut.store(GivenOut(), ordering: .relaxed)
+      control.storage.returned.store(.none, ordering: .relaxed)
+      control.storage.givenOut.store(GivenOut(), ordering: .relaxed)
       (store.nextLeft, store.freshHaveLeft) = (nil, false)
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
-    control.storage.pointee.inbox.store(.none, ordering: .relaxed)
+    control.storage.inbox.store(.none, ordering: .relaxed)
     // This thread's cache of the control block is empty from here on.
     if let cache = ThreadState.existing?.cache(of: control) { while cache.takeOldest() != nil {} }
   }

@@ -16,7 +16,7 @@ extension Scenario {
           _ = timer.create(millisecond, every: millisecond)
           // It does not say whether a callback runs.
           world.thread(calls: "release of the target") {
-            timer.stopping { TimerTarget.release(target) == .ok ? .running : .invalidHandle }
+            timer.stopping { TimerTarget.releaseReference(target) == .ok ? .running : .invalidHandle }
           }
           world.thread("driver") { drive(world, queue) }
           world.race()
@@ -29,7 +29,7 @@ extension Scenario {
           let target = makeTarget(counted)
           let timer = world.log(world.queue(kind), target: target)
           world.thread("creator") { world.call("create", answers: .ok, .targetGone) { timer.create(millisecond) } }
-          world.thread(calls: "release of the target") { TimerTarget.release(target) }
+          world.thread(calls: "release of the target") { TimerTarget.releaseReference(target) }
           world.race()
           world.expect(
             !timer.wasCreated || timer.ref?.state == .cancelled || timer.ref?.state == .finished,

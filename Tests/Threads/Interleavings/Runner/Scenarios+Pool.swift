@@ -360,7 +360,7 @@ extension Scenario {
             for timer in timers { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
           }
         }
-        queue.core.control.storage.pointee.slots.withLock { _ in world.race() }
+        queue.core.control.storage.slots.withLock { _ in world.race() }
         _ = queue.drive()
         // A chunk may have come.
         world.expect(queue.freeSlotCount % 256 == count % 256, "\(queue.freeSlotCount) free slots instead of \(count)")

@@ -373,7 +373,9 @@ extension Scenario {
         let counted = Counted()
         let target = makeTarget(counted)
         _ = world.log(queue, target: target).create(10 * second)
-        world.thread(calls: "release of the target") { withExtendedLifetime(counted) { TimerTarget.release(target) } }
+        world.thread(calls: "release of the target") {
+          withExtendedLifetime(counted) { TimerTarget.releaseReference(target) }
+        }
       },
       // P5
       runScenario("the release of its queue ends run", answers: .shutDown, .invalidHandle) { world, queue in
