@@ -71,7 +71,7 @@ class Life:
     """A queue as its functions know it. The queue has one reference and each function another one, so it goes when Chime
     has let go of the last function of a queue that has ended."""
 
-    __slots__ = ("report", "owner", "silent", "waiting", "unsettled", "__weakref__")
+    __slots__ = ("report", "owner", "silent", "waiting", "unsettled", "advancing", "__weakref__")
 
     def __init__(self, owner: Optional[Owner] = None) -> None:
         self.report: Callable[[BaseException, object], None] = report
@@ -79,6 +79,7 @@ class Life:
         self.silent = False
         self.waiting: "Set[weakref.ReferenceType[Call]]" = set()  # calls that wait for handlers of the queue
         self.unsettled = False  # a call has been interrupted: see `settle_all`
+        self.advancing: Set[int] = set()  # threads, by their idents
 
 
 class InContext:

@@ -10,7 +10,7 @@ import time
 import warnings
 import weakref
 from datetime import datetime
-from typing import (TYPE_CHECKING, Any, Callable, List, NoReturn, Optional, Sized, SupportsFloat, SupportsInt, Tuple, TypeVar,
+from typing import (TYPE_CHECKING, Any, Callable, List, NoReturn, Optional, Set, Sized, SupportsFloat, SupportsInt, Tuple, TypeVar,
                     Union)
 
 from . import c
@@ -345,16 +345,38 @@ class Queue:
     def advance(self, duration: Duration) -> None:
         """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call. Where a handler raises
         what is no Exception (KeyboardInterrupt), time stands. FOREVER is refused, because a timer that repeats would tick for 292
-        years: to run until no timer is left, advance to `next_deadline_ns` as long as that is not FOREVER_NS."""
+        years: to run until no timer is left, advance to `next_deadline_ns` as long as that is not FOREVER_NS. BUSY: another thread
+        is advancing the queue."""
         brakes: List[Timer] = []
         distance, call = nanoseconds(duration, "duration"), Call(halt=lambda: self._brake(brakes))
         try:
-            status = calling(call, c.queue_advance, self._cell, distance, life=self._life)
+            status = self._advance(call, distance)
         finally:
             for brake in brakes:
                 brake.release()
         call.finish()
         outcome(status)
+
+    def _advance(self, call: Call, distance: int) -> int:
+        """A release on another thread, of what was collected there, too, is inside the queue for a moment. It is waited for: a
+        second at most."""
+        threads: Set[int] = set() if self._life is None else self._life.advancing
+        this, late = threading.get_ident(), 0.0
+        is_inside = this in threads
+        try:
+            threads.add(this)
+            while True:
+                status = calling(call, c.queue_advance, self._cell, distance, life=self._life)
+                if status != c.ERROR_BUSY or call.raised or len(threads) > 1:
+                    return status
+                now = time.monotonic()
+                late = late or now + 1
+                if now > late:
+                    return status
+                time.sleep(20e-6)
+        finally:
+            if not is_inside:
+                threads.discard(this)
 
     def _brake(self, brakes: List[Timer]) -> None:
         """Makes `advance` end where it is: it gives up at an instant that does not end. Handlers that are due at that

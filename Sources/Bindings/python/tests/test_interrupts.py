@@ -552,6 +552,40 @@ class Results(WatchedTest):
             self.assertEqual(set(results), {Outcome.OK})
             self.assertEqual(sum(1 + tick.missed for tick in ticks), 300)
 
+    def test_releases_on_other_threads_do_not_make_advance_fail(self):
+        def others():
+            for _ in range(2000):
+                queue.after(HOUR, lambda tick: None).release()
+
+        for _ in range(3):
+            ticks = []
+            with Queue(QueueKind.VIRTUAL) as queue, queue.every(MILLISECOND, ticks.append):
+                threads = [threading.Thread(target=others) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                steps = 0
+                while any(thread.is_alive() for thread in threads):
+                    queue.advance(MILLISECOND)
+                    steps += 1
+                self.assertEqual(len(ticks), steps)
+
+    def test_of_two_threads_that_advance_one_is_refused(self):
+        inside, end = threading.Event(), threading.Event()
+        with Queue(QueueKind.VIRTUAL) as queue:
+            queue.once(1, lambda tick: (inside.set(), end.wait(WATCHDOG)))
+            thread = threading.Thread(target=queue.advance, args=(1,))
+            thread.start()
+            inside.wait(WATCHDOG)
+            begin = time.monotonic()
+            with self.assertRaises(chime.Error) as raised:
+                queue.advance(1)
+            self.assertEqual(raised.exception.status, chime.c.ERROR_BUSY)
+            self.assertLess(time.monotonic() - begin, 0.9, "it waited for the other")
+            end.set()
+            thread.join()
+            queue.advance(1)
+            self.assertEqual(queue.now_ns, 2 * 10**9)
+
     def test_two_threads_run_a_queue_to_its_end(self):
         """The end of the last timer meets the main thread's turns, of which no stop is left for the next run."""
         for _ in range(300):
