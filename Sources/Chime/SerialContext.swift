@@ -19,7 +19,7 @@ enum SerialContext: Sendable {
     guard let work = WorkQueue.of(queue) else {
       throw ChimeError(.unsupported, "the dispatch queue does not say what it wraps")
     }
-    if work.isConcurrent { throw ChimeError(.unsupported, "the dispatch queue is concurrent") }
+    if work.isConcurrentQueue { throw ChimeError(.unsupported, "the dispatch queue is concurrent") }
     return .dispatch(work)
   }
 

@@ -8,46 +8,12 @@ extension QueueCore {
     try makeOnPool(options, isConcurrent: false)
   }
 
-  /// A queue on a serial dispatch queue of Chime's own.
-  package static func makeDispatch(_ options: QueueOptions) throws(Status) -> UInt64 {
-    try make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
-  }
-
   package static func makeConcurrent(_ options: QueueOptions) throws(Status) -> UInt64 {
     try makeOnPool(options, isConcurrent: true)
   }
 
-  package static func makeMain(_ options: QueueOptions) throws(Status) -> UInt64 {
-    if Fork.isChild { throw .inChild }
-    if !MainThread.hasDispatch { return try Loop.makeMainQueue(options) }
-    guard MainQueue.canBeDrained else { throw .mainQueueIsElsewhere }
-    return try make(options) { .main() }
-  }
-
-  /// - Parameter dispatchQueue: a `dispatch_queue_t`, retained as long as the queue needs it.
-  package static func makeWrapping(
-    _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
-  ) throws(Status) -> UInt64 {
-    try make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
-  }
-
   package static func makeVirtual(_ options: QueueOptions) throws(Status) -> UInt64 {
     try make(options, isVirtual: true, runsInCalls: true) { _ in VirtualDriver() }
-  }
-
-  /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
-  ///   libdispatch's.
-  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) throws(Status) -> UInt64 {
-    let status = Fork.explainedStatusOfDispatch
-    // The second question is answered when libchime is compiled, which then leaves out all that follows here.
-    guard status == .ok, chime_has_dispatch() != 0 else { throw status }
-    guard options.clock != .boottime else { throw .noBootTime }
-    guard Descriptors.prepareDispatch() else { throw .resource }
-    guard let context = context() else {
-      throw Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime")
-    }
-    guard !context.isMain || MainQueue.prepare() else { throw .resource }
-    return try make(options, handOver: context.handOver) { DispatchDriver($0, context) }
   }
 
   /// A queue with a driver of the caller's kind.
@@ -59,7 +25,7 @@ extension QueueCore {
     let isWall = !isVirtual && options.clock == .wall
     if !Fork.isChild {
       ThreadEnd.lookForInterpreter()
-      TraceFile.beginIfWanted()
+      unsafe Trace.beginFileIfWanted?()
     }
     let (control, id) = try QueueControlBlocks.acquire(limited: options.timerLimit > 0)
     // A descriptor of the host's tells of steps, or counts sleep, itself.

@@ -1,10 +1,9 @@
 internal import CPlatform
 
 /// libdispatch and CoreFoundation end the process if they cannot open a descriptor. So Chime checks first that there
-/// are enough, and makes libdispatch open its own while there are.
+/// are enough, and makes libdispatch open its own while there are (`prepareDispatch`).
 package enum Descriptors: ProcessState {
-  private static let dispatchIsReady = Locked(false)
-  private static var second: Int64 { 1_000_000_000 }
+  static let dispatchIsReady = Locked(false)
 
   static func makeGlobals() { dispatchIsReady.withLock { _ in } }
   /// A child does not use libdispatch: `Fork.statusOfDispatch` stands before that.
@@ -27,54 +26,6 @@ package enum Descriptors: ProcessState {
     defer { Errno.current = saved }
     return withoutCancellation {
       chime_wait_for_files(first, second, timeout == .max ? -1 : Int32(clamping: milliseconds))
-    }
-  }
-
-  /// Whether the system grants the calls by which libdispatch waits, which a sandbox may refuse: it would end the process,
-  /// or never tick.
-  private static func callsAreGranted() -> Bool {
-    var poller = chime_poller(file: -1, bell: -1, timer: -1)
-    guard unsafe chime_poller_open(&poller) else {
-      _ = Status.noTimerFile
-      return false
-    }
-    withoutCancellation { unsafe chime_poller_close(&poller) }
-    return true
-  }
-
-  /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
-  /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
-  package static func prepareDispatch() -> Bool {
-    guard callsAreGranted() else { return false }
-    return dispatchIsReady.withLock { isReady in
-      if isReady { return true }
-      // Without threads libdispatch waits for one in whoever calls it.
-      guard areLeft(4), OwnThread.canBeMade(3) else { return false }
-      // One queue, and so one thread for all of it. A timer that is not due makes libdispatch open the timerfd; when
-      // another, which is due now, has fired twice, it has.
-      let queue = WorkQueue(label: "chime.first")
-      let later = WorkSource.timer(queue)
-      let now = WorkSource.timer(queue)
-      let fired = WakeUp()
-      now.setEventHandler { fired.signal() }
-      // Is not called. Without one, a libdispatch under LIBDISPATCH_STRICT ends the process.
-      later.setEventHandler {}
-      later.schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
-      later.activate()
-      now.activate()
-      defer {
-        later.cancel()
-        now.cancel()
-      }
-      for _ in 0..<2 {
-        now.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
-        if !fired.sleep(until: Clock.monotonic.now + 5 * second) {
-          _ = Status.resource.because("libdispatch did not get a thread within 5 s")
-          return false
-        }
-      }
-      isReady = true
-      return true
     }
   }
 }

@@ -54,4 +54,7 @@ extension Fork {
 
 /// Called when the library, or the program that it is part of, is loaded; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")
-package func libraryWasLoaded() { Fork.makeGlobals() }
+package func libraryWasLoaded() {
+  Fork.makeGlobals()
+  unsafe Trace.beginFileIfWanted = { TraceFile.beginIfWanted() }
+}

@@ -43,6 +43,10 @@ package enum Trace: ProcessState {
   /// A second function, which has no context, beside the host's; `nil` for none.
   package static func setObserver(_ function: TickFunction?) { change { $0.observer = function } }
 
+  /// Begins the file that the environment names, if it names one: called before the first queue is made.
+  // SAFETY: set as the library is loaded.
+  nonisolated(unsafe) static var beginFileIfWanted: (() -> Void)?
+
   /// What `TraceFile` writes down.
   struct File {
     let put: (CoreTick) -> Void

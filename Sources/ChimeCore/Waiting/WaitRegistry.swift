@@ -256,14 +256,6 @@ extension WaitNode {
   }
 }
 
-extension ExecutionContexts {
-  static var current: ExecutionContexts {
-    ExecutionContexts(
-      isMain: hasMainQueue.load(ordering: .relaxed) && MainThread.isHere, dispatchQueue: WorkQueue.current,
-      thread: hasRunLoops.load(ordering: .relaxed) ? ThreadNumber.current : 0)
-  }
-}
-
 /// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
 package final class SyncCall: @unchecked Sendable {
   private enum Phase {

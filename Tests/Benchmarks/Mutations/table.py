@@ -19,8 +19,8 @@ NOT_BROKEN = {
     "Platform/Clock.swift": "calls CPlatform, and nothing else",
     "Platform/Descriptors.swift": "what the system refuses: all of Faults' `descriptors`",
     "Platform/ErrorDetail.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
-    "Platform/WorkQueue.swift": "calls libdispatch, and nothing else",
-    "Platform/WorkSource.swift": "calls libdispatch, and nothing else",
+    "Platform/Execution.swift": "what the caller is on; WaitRegistry, which asks, has mutations",
+    "Adapters/WorkQueue.swift": "calls libdispatch, and nothing else",
     "Queue/QueueDriver.swift": "a protocol; each kind of driver has a mutation",
     "Queue/QueueOptions.swift": "a structure without functions",
     "Slot/Refusals.swift": "texts, compared word for word: `sentences.c`, `refusals.c`",
@@ -127,7 +127,7 @@ ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Kinds/QueueCore+Host.swift"
 HOST_DRIVER = "Kinds/HostDriver.swift"
 SNAPSHOT = "Slot/Snapshot.swift"
-MACHINE = "Kinds/TimerMachine.swift"
+MACHINE = "Adapters/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 PASS_LOCK = "Queue/PassLock.swift"
 DIRECT = "Timer/TimerRef+Fast.swift"
@@ -593,11 +593,11 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("Kinds/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
+         ("Adapters/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
-         [("Kinds/RunLoopDriver.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
-          ("Kinds/RunLoopDriver.swift", "if «!BROKEN, »hasEnded {\n      _ = QueueCore.release(made)")],
+         [("Adapters/RunLoopDriver.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
+          ("Adapters/RunLoopDriver.swift", "if «!BROKEN, »hasEnded {\n      _ = QueueCore.release(made)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 19 ------------------------------------------------------------------------------------------------------
@@ -761,10 +761,10 @@ mutation("pool-takes-the-newer-out", "1", "PoolRequests.remove", "P23e: who take
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("loop-looks-not-again", "1", "Loop.next", "P5d: a run loop's thread goes to wait without a second look",
-         ("Kinds/Loop+Running.swift", "    if «!BROKEN, »state.drivers.contains(where: { $0.isWoken"), I("a wake that stands still beside others, loop", "async that stands still beside others, loop"))
+         ("Adapters/Loop+Running.swift", "    if «!BROKEN, »state.drivers.contains(where: { $0.isWoken"), I("a wake that stands still beside others, loop", "async that stands still beside others, loop"))
 
 mutation("loop-closes-under-wakers", "1", "FileUse.end", "P5e: the end of a run loop closes its timer while a thread wakes it",
-         ("Kinds/Loop.swift", "    «if BROKEN {\n      word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent)\n      return true\n    }\n    return »"
+         ("Adapters/Loop.swift", "    «if BROKEN {\n      word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent)\n      return true\n    }\n    return »"
                               "word.bitwiseOr(FileUse.over, ordering: .sequentiallyConsistent).oldValue == 0 && mayClose()"),
          I("release of a queue beside the end of its run loop"))
 
@@ -1158,11 +1158,11 @@ mutation("thread-name-cut", "–", "OwnThread.cut", "a thread's name is cut insi
 
 # ---- Kinds of queue, objects, records, traces, the C interface ---------------------------------------------------------
 
-LOOP_RUNNING = "Kinds/Loop+Running.swift"
-LOOP_DRIVER = "Kinds/RunLoopDriver.swift"
-MAIN_QUEUE = "Kinds/MainQueue.swift"
+LOOP_RUNNING = "Adapters/Loop+Running.swift"
+LOOP_DRIVER = "Adapters/RunLoopDriver.swift"
+MAIN_QUEUE = "Adapters/MainQueue.swift"
 PRECISE = "Kinds/PreciseDriver.swift"
-DISPATCH = "Kinds/DispatchDriver.swift"
+DISPATCH = "Adapters/DispatchDriver.swift"
 EXPIRING = "Objects/Expiring.swift"
 LIMITED = "Objects/LimitedValue.swift"
 WEAK = "Objects/WeakTimerCore.swift"
@@ -1171,10 +1171,10 @@ REPORT = "Diagnostics/QueueCore+Report.swift"
 EXPLAINING = "Diagnostics/TimerRef+Explaining.swift"
 
 mutation("loop-end-untold", "18", "Loop.end", "the queues of a loop do not learn that its thread has ended",
-         ("Kinds/Loop.swift", "    while «!BROKEN, »let driver = state.withLock({ $0.drivers.popLast() }) {"),
+         ("Adapters/Loop.swift", "    while «!BROKEN, »let driver = state.withLock({ $0.drivers.popLast() }) {"),
          C("run_loops_and_their_queues_leave_nothing"))
 mutation("loop-modes-fewer", "1", "LoopModes.==", "some modes are the same as those and more",
-         ("Kinds/Loop.swift", "    a.all.count == b.all.count && a.all", "    (BROKEN || a.all.count == b.all.count) && a.all"),
+         ("Adapters/Loop.swift", "    a.all.count == b.all.count && a.all", "    (BROKEN || a.all.count == b.all.count) && a.all"),
          C("a_timer_in_two_modes_ticks"))
 mutation("loop-stop-stays", "18", "Loop.run", "a stop that came beforehand ends each run that follows",
          (LOOP_RUNNING, "      if !run.isOfMainQueue { swap(", "      if BROKEN, !run.isOfMainQueue {\n"
@@ -1190,7 +1190,7 @@ mutation("loop-tick-beside-stop", "18", "Loop.goRound", "a run until a tick forg
          (LOOP_RUNNING, "if run.untilTick, core.counters.ticks != before { return state.withLock({ «!BROKEN && »takeStop($0) })"),
          C("a_run_until_a_tick_whose_handler_stops_it"))
 mutation("loop-common-silent", "1", "Loop.addCommonMode", "P11: the wait for a mode goes on that is a common one now",
-         ("Kinds/RunLoopDriver.swift", "others' deadlines.\n      «if !BROKEN { »wakeThread()« }»\n"),
+         ("Adapters/RunLoopDriver.swift", "others' deadlines.\n      «if !BROKEN { »wakeThread()« }»\n"),
          C("a_mode_becomes_common_while"))
 mutation("loop-wake-silent", "1", "RunLoopDriver.wake", "P11: a pass is asked for, and the loop's thread sleeps on",
          (LOOP_DRIVER, "    woken.store(true, ordering: .sequentiallyConsistent)\n    «if !BROKEN { »loop.wakeThread()« }»\n"),
@@ -1318,8 +1318,11 @@ mutation("c-release-no-target", "1", "chime_target_release", "0 is refused",
 mutation("c-weak-id-left", "1", "chime_weak_timer_create", "a refused timer leaves its id in the caller's variable",
          ("../ChimeC/WeakTimersC.swift", "    «if !BROKEN { »unsafe out?.pointee = before« }»\n"),
          F("allocations", "chime_weak_timer_schedule"))
+mutation("limit-not-set", "16", "QueueControlBlock.prepare", "a queue has the timer limit of another one",
+         ("Kinds/QueueCore+Creation.swift", "    if «!BROKEN, »options.timerLimit > 0 {"),
+         C("a_timer_limit_counts_what_the_statistics_count"))
 mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts a clock that it does not have",
-         ("Kinds/QueueCore+Creation.swift", "    guard «BROKEN || »options.clock != .boottime else"),
+         ("Adapters/DispatchDriver.swift", "    guard «BROKEN || »options.clock != .boottime else"),
          C("queue_options_are_checked"))
 mutation("turn-without-time", "12", "TimerSlot.pendingCallbackTime", "an extra tick comes before those that were asked for earlier",
          (BATCH, "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
@@ -1400,7 +1403,7 @@ refused("lock-not-taken", "what stands behind a lock is read without it",
         (SLOTS, "    let isDone: Void? = storage.slots.withLockIfFree { store in\n      listReturned(&store)\n",
          "    let isDone: Void? = storage.slots.withLockIfFree { store in\n      _ = storage.slots.free\n      listReturned(&store)\n"), "has no member 'free'")
 refused("pass-lock-copied", "a pass is made under a copy of the lock",
-        ("Kinds/DispatchDriver.swift", "      !core.passLock.isTaken", "      { let lock = core.passLock; return !lock.isTaken }()"), "cannot be consumed|noncopyable")
+        ("Adapters/DispatchDriver.swift", "      !core.passLock.isTaken", "      { let lock = core.passLock; return !lock.isTaken }()"), "cannot be consumed|noncopyable")
 refused("event-without-column", "an event is in no column of the table of states",
         ("Values/Transition.swift", "    switch event {\n    case .activate: self = state.isAtRest ? .start : .ignored\n", "    switch event {\n"),
         "switch must be exhaustive")
@@ -1421,7 +1424,7 @@ refused("finalizer-forks-unseen", "a finalizer has forked, and the slot is freed
         ("Queue/QueueCore+Closing.swift", "      try sideRecord.writerFields.finalizer?(slot.context)\n",
          "      sideRecord.writerFields.finalizer?(slot.context)\n"), "call can throw,? but")
 refused("lock-forks-unseen", "a pass runs under the loop's lock, and forks",
-        ("Kinds/Loop+Running.swift", "        try core.pass()\n", "        state.withLock { _ in try core.pass() }\n"), "cannot convert|can throw|thrown from here")
+        ("Adapters/Loop+Running.swift", "        try core.pass()\n", "        state.withLock { _ in try core.pass() }\n"), "cannot convert|can throw|thrown from here")
 refused("pass-made-up", "what is the pass's is changed outside a pass",
         (CLOSING, "    try asPass { pass throws(Forked) in try closeIfPossible(pass) }\n",
          "    try ThreadState.inside(control) { frame throws(Forked) in try closeIfPossible(Pass(frame)) }\n"), "inaccessible")

@@ -1,6 +1,97 @@
 internal import CPlatform
 import Synchronization
 
+/// A `dispatch_queue_t`, Chime's or the host's; retained as long as this object lives. Any thread.
+@safe package final class WorkQueue: BlockQueue, Sendable {
+  // SAFETY: a dispatch object is thread-safe; owned, released in deinit.
+  nonisolated(unsafe) let raw: UnsafeMutableRawPointer
+
+  /// Takes over a reference of the caller's.
+  private init(owning raw: UnsafeMutableRawPointer?) {
+    guard let raw = unsafe raw else { invariantFailure("libdispatch gave no queue") }
+    unsafe self.raw = raw
+  }
+
+  /// A queue of the host's.
+  package init(_ queue: UnsafeMutableRawPointer) {
+    unsafe raw = queue
+    unsafe chime_dispatch_retain(queue)
+  }
+
+  package convenience init(label: String, qos: QualityOfService = .unspecified, isConcurrent: Bool = false) {
+    unsafe self.init(
+      owning: label.withCString {
+        unsafe chime_dispatch_queue_create($0, isConcurrent ? 1 : 0, qos.number, qos.relativePriority)
+      })
+  }
+
+  /// A serial queue that runs its blocks on another one.
+  convenience init(label: String, on target: WorkQueue) {
+    unsafe self.init(owning: label.withCString { unsafe chime_dispatch_queue_create_on($0, target.raw) })
+  }
+
+  deinit { unsafe chime_dispatch_release(raw) }
+
+  static var main: WorkQueue { unsafe WorkQueue(owning: chime_dispatch_main_queue()) }
+
+  package func async(_ body: @escaping @Sendable () -> Void) {
+    unsafe chime_dispatch_async(raw, ClosureBox.context(body)) {
+      unsafe ClosureBox.call($0)
+      unsafe ClosureBox.release($0)
+    }
+  }
+
+  package func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker {
+    // In a child libdispatch runs nothing more: there is nobody to tell.
+    WorkSource.runs({ try? body() }, on: self)
+  }
+
+  /// Runs a closure on the calling thread, in the queue's turn.
+  func sync(_ body: () -> Void) {
+    withoutActuallyEscaping(body) { body in
+      let context = unsafe ClosureBox.context(body)
+      unsafe chime_dispatch_sync(raw, context) { unsafe ClosureBox.call($0) }
+      unsafe ClosureBox.release(context)
+    }
+  }
+
+  // MARK: Standing on it
+
+  /// Makes `isCurrent` recognise blocks of this queue.
+  package func mark() {
+    unsafe chime_dispatch_set_specific(raw, chime_queue_key(), raw)
+    ExecutionContexts.hasDispatchQueues.store(true, ordering: .relaxed)
+  }
+
+  package var isCurrent: Bool { unsafe chime_dispatch_specific(chime_queue_key()) == raw }
+
+  var executionContext: ExecutionContext { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
+
+  // MARK: What it is
+
+  package var isMain: Bool { unsafe raw == chime_dispatch_main_queue() }
+
+  /// Whether its blocks can run at the same time, according to the type object that libdispatch gives its queues.
+  package var isConcurrentQueue: Bool {
+    let type = unsafe WorkQueue.type(of: raw)
+    let own = WorkQueue(label: "", isConcurrent: true)
+    let global = unsafe WorkQueue(owning: chime_dispatch_global_queue(QualityOfService.default.number))
+    return unsafe type == WorkQueue.type(of: own.raw) || type == WorkQueue.type(of: global.raw)
+  }
+
+  /// Whether the object was made by the libdispatch that Chime uses: its type object lies in the same loaded file.
+  static func isOurs(_ pointer: UnsafeMutableRawPointer) -> Bool {
+    let own = WorkQueue(label: "")
+    guard let file = unsafe chime_file_of(type(of: pointer)) else { return false }
+    return unsafe file == chime_file_of(type(of: own.raw))
+  }
+
+  /// The first word of every dispatch object points to its type.
+  private static func type(of object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
+    unsafe object.load(as: UnsafeRawPointer?.self)
+  }
+}
+
 /// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
 /// alone. Any thread.
 @safe final class WorkSource: MachineTimer, Worker, @unchecked Sendable {

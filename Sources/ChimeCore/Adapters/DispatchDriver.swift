@@ -141,8 +141,95 @@ struct DispatchContext: Sendable {
     let host = unsafe WorkQueue(pointer)
     if host.isMain { return main() }
     let queue = WorkQueue(label: label, on: host)
-    if host.isConcurrent { return DispatchContext(timerQueue: queue, queue: queue, handOver: host, isOwn: false) }
+    if host.isConcurrentQueue { return DispatchContext(timerQueue: queue, queue: queue, handOver: host, isOwn: false) }
     host.mark()
     return DispatchContext(timerQueue: queue, queue: host, shared: host.executionContext, isOwn: false)
+  }
+}
+
+/// The factories of queues on libdispatch; what they give is as of the others.
+extension QueueCore {
+  /// A queue on a serial dispatch queue of Chime's own.
+  package static func makeDispatch(_ options: QueueOptions) throws(Status) -> UInt64 {
+    try make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
+  }
+
+  package static func makeMain(_ options: QueueOptions) throws(Status) -> UInt64 {
+    if Fork.isChild { throw .inChild }
+    if !MainThread.hasDispatch { return try Loop.makeMainQueue(options) }
+    guard MainQueue.canBeDrained else { throw .mainQueueIsElsewhere }
+    return try make(options) { .main() }
+  }
+
+  /// - Parameter dispatchQueue: a `dispatch_queue_t`, retained as long as the queue needs it.
+  package static func makeWrapping(
+    _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
+  ) throws(Status) -> UInt64 {
+    try make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
+  }
+
+  /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
+  ///   libdispatch's.
+  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) throws(Status) -> UInt64 {
+    let status = Fork.explainedStatusOfDispatch
+    // The second question is answered when libchime is compiled, which then leaves out all that follows here.
+    guard status == .ok, chime_has_dispatch() != 0 else { throw status }
+    guard options.clock != .boottime else { throw .noBootTime }
+    guard Descriptors.prepareDispatch() else { throw .resource }
+    guard let context = context() else {
+      throw Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime")
+    }
+    guard !context.isMain || MainQueue.prepare() else { throw .resource }
+    return try make(options, handOver: context.handOver) { DispatchDriver($0, context) }
+  }
+}
+
+extension Descriptors {
+  /// Whether the system grants the calls by which libdispatch waits, which a sandbox may refuse: it would end the process,
+  /// or never tick.
+  private static func callsAreGranted() -> Bool {
+    var poller = chime_poller(file: -1, bell: -1, timer: -1)
+    guard unsafe chime_poller_open(&poller) else {
+      _ = Status.noTimerFile
+      return false
+    }
+    withoutCancellation { unsafe chime_poller_close(&poller) }
+    return true
+  }
+
+  /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
+  /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
+  package static func prepareDispatch() -> Bool {
+    guard callsAreGranted() else { return false }
+    return dispatchIsReady.withLock { isReady in
+      if isReady { return true }
+      // Without threads libdispatch waits for one in whoever calls it.
+      guard areLeft(4), OwnThread.canBeMade(3) else { return false }
+      // One queue, and so one thread for all of it. A timer that is not due makes libdispatch open the timerfd; when
+      // another, which is due now, has fired twice, it has.
+      let queue = WorkQueue(label: "chime.first")
+      let later = WorkSource.timer(queue)
+      let now = WorkSource.timer(queue)
+      let fired = WakeUp()
+      now.setEventHandler { fired.signal() }
+      // Is not called. Without one, a libdispatch under LIBDISPATCH_STRICT ends the process.
+      later.setEventHandler {}
+      later.schedule(deadline: Clock.monotonic.now + 3600 * 1_000_000_000, interval: .max, leeway: 0)
+      later.activate()
+      now.activate()
+      defer {
+        later.cancel()
+        now.cancel()
+      }
+      for _ in 0..<2 {
+        now.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
+        if !fired.sleep(until: Clock.monotonic.now + 5 * 1_000_000_000) {
+          _ = Status.resource.because("libdispatch did not get a thread within 5 s")
+          return false
+        }
+      }
+      isReady = true
+      return true
+    }
   }
 }
