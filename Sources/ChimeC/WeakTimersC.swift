@@ -131,7 +131,7 @@ public func chime_weak_timer_add(
         withTimer(timer) { timer in
           guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop) }
           let status = timer.add(to: loop, mode: mode)
-          return status == .ignored ? timer.isInvalid : status
+          return status == .ignored ? timer.refuseAsInvalid() : status
         }
       }
     }

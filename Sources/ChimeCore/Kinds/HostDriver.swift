@@ -68,7 +68,7 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
 
 extension HostDriver {
   @inline(never)
-  var isBoundElsewhere: Status {
+  func refuseAsBoundElsewhere() -> Status {
     Status.wrongThread.because(
       "queue is bound to thread %n, which created it, and this is thread %n", systemThread, chime_system_thread())
   }
@@ -79,7 +79,7 @@ extension HostDriver {
   /// Runs `body` as a pass on the calling thread, if that thread may.
   /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
   func drive(_ core: QueueCore, watches: Bool = false, _ body: (borrowing Pass) throws(Forked) -> Void) -> Status {
-    if !mayDrive { return isBoundElsewhere }
+    if !mayDrive { return refuseAsBoundElsewhere() }
     return .of { () throws(Forked) in
       try core.asPassOfCall { pass throws(Forked) in
         drivingThread.store(ThreadNumber.current, ordering: .relaxed)

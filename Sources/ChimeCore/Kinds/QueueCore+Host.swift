@@ -181,7 +181,7 @@ extension QueueCore {
   /// handler, or on a thread that may not, it would be the stop of another run.
   private func takeStop(_ driver: HostDriver) throws(Status) -> Bool {
     guard control.stopIsPending(id) else { return false }
-    if !driver.mayDrive { throw driver.isBoundElsewhere }
+    if !driver.mayDrive { throw driver.refuseAsBoundElsewhere() }
     let status = Status.of { () throws(Forked) in try asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok } }
     if status != .stopped { try status.orThrow() }
     return status == .stopped

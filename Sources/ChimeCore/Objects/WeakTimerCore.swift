@@ -104,7 +104,7 @@ package final class WeakTimerCore: TickReceiver, ProcessState, @unchecked Sendab
   }
 
   /// The answer where it is invalid: targetGone, if it has a target of the C interface that has gone.
-  package var isInvalid: Status {
+  package func refuseAsInvalid() -> Status {
     if case .target(let id) = subject, !TimerTarget.isAlive(id) { return TimerTarget.gone(id) }
     return .ignored
   }

@@ -66,7 +66,7 @@ import Synchronization
   /// system hands a lock over to a thread that sleeps for it, and each of many has to be scheduled before the next one gets
   /// it. So threads spin for about 2 us, then let others run in between. Only those with real-time priority sleep at once,
   /// which makes the holder run.
-  package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
+  package borrowing func withContendedLock<Result>(_ body: (inout Value) -> Result) -> Result {
     unsafe chime_lock_take_busy(lock)
     defer { unsafe chime_lock_give(lock) }
     return unsafe body(&value.pointee)

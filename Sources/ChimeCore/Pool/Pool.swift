@@ -13,7 +13,7 @@ import Synchronization
 /// for each item: the thread that takes the last turn begins another, and so does whoever wants something while none can
 /// wait. But while every processor has a turn, the last
 /// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
-/// Where the system refuses a thread, see `begin(triesLeft:)` and `help`. (P23, P23b, P23c.)
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `rescue`. (P23, P23b, P23c.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
@@ -72,7 +72,7 @@ package enum Pool: ProcessState {
   static func prepare() -> Status {
     guard Fork.watch() else { return Memory.refusal }
     if PoolCount.enter() {
-      if PoolRequests.noneCanWait { beginUncounted() }
+      if PoolRequests.noThreadIsFree { beginUncounted() }
       return .ok
     }
     let (status, threads) = state.withLock { $0.prepare() }
@@ -161,24 +161,24 @@ package enum Pool: ProcessState {
   @inline(never)
   private static func comeAfterAll(_ answer: PoolRequests.Answer) {
     if answer == .lacksThread { return withoutCancellation { beginUncounted() } }
-    help(state.withBusyLock { $0.lookFromOutside(Clock.monotonic.now) })
+    rescue(state.withContendedLock { $0.lookFromOutside(Clock.monotonic.now) })
   }
 
   /// Does for what is wanted what no thread of the pool can do (P23b, P23c).
-  static func help(_ help: PoolState.Help) {
-    if help != .none { giveHelp(help) }
+  static func rescue(_ rescue: PoolState.Rescue) {
+    if rescue != .none { giveRescue(rescue) }
   }
 
   @inline(never)
-  private static func giveHelp(_ help: PoolState.Help) {
-    if help == .thread { withoutCancellation { begin(triesLeft: 1) } } else { tellWaiters() }
+  private static func giveRescue(_ rescue: PoolState.Rescue) {
+    if rescue == .thread { withoutCancellation { begin(triesLeft: 1) } } else { tellWaiters() }
   }
 
   /// A thread of the pool; `workerEvent`: what it has done so far.
   private static func work(_ workerEvent: WorkerEvent) {
     var workerEvent = workerEvent
     while true {
-      var (step, poller) = state.withBusyLock { ($0.next(workerEvent), $0.poller) }
+      var (step, poller) = state.withContendedLock { ($0.next(workerEvent), $0.poller) }
       switch step {
       case .run(let item, let body, let wants, let tries, let starves):
         if tries > 0 { begin(triesLeft: tries) }

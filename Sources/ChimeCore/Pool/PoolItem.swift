@@ -54,13 +54,13 @@ import Synchronization
 
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
   func arm(at time: Int64) {
-    let help = Pool.state.withBusyLock { state in
-      if isClosed { return PoolState.Help.none }
+    let rescue = Pool.state.withContendedLock { state in
+      if isClosed { return PoolState.Rescue.none }
       state.place(self, at: time)
       // The thread that has the turn sees to the time at its end.
       return isRunning ? .none : state.lookFromOutside(Clock.monotonic.now)
     }
-    Pool.help(help)
+    Pool.rescue(rescue)
   }
 
   func run() { run(.pass) }
@@ -85,7 +85,7 @@ import Synchronization
 
   func close() {
     // A turn that is under way, perhaps the caller's, holds what it runs. Released outside the lock.
-    _ = Pool.state.withBusyLock { $0.close(self) }
+    _ = Pool.state.withContendedLock { $0.close(self) }
   }
 
   // MARK: With the pool's lock held
@@ -132,7 +132,7 @@ import Synchronization
   private func takeStarvingTurn() -> (Body, Wants)? {
     // A waiter is registered before this, and told after the bell shows it (P23c).
     if !PoolRequests.starve { return nil }
-    return Pool.state.withBusyLock { state in
+    return Pool.state.withContendedLock { state in
       state.takeRequests()
       guard isReady, state.isStarving, let body else { return nil }
       return (body, state.take(self))
@@ -140,13 +140,13 @@ import Synchronization
   }
 
   private func endStarvingTurn() {
-    let help = Pool.state.withBusyLock { state in
+    let rescue = Pool.state.withContendedLock { state in
       let now = Clock.monotonic.now
       state.end(self, now)
       // What the turn held up, or armed.
       return state.lookFromOutside(now)
     }
-    Pool.help(help)
+    Pool.rescue(rescue)
   }
 }
 

@@ -68,7 +68,7 @@ enum PoolRequests: ProcessState {
     var starves: Bool { bits & Bell.starves != 0 }
     var someWait: Bool { bits & Bell.allThatWait != 0 }
     /// Whether no thread waits, or comes.
-    var noneCanWait: Bool { bits & (Bell.allThatWait | Bell.spins | Bell.comes) == 0 }
+    var noThreadIsFree: Bool { bits & (Bell.allThatWait | Bell.spins | Bell.comes) == 0 }
     var someRing: Bool { bits & 0xff_ff00_0000 != 0 }
     var step: UInt64 { bits / Bell.oneStep }
     /// What the threads of the pool change.
@@ -93,7 +93,7 @@ enum PoolRequests: ProcessState {
   }
 
   /// Whether no thread waits, or comes, as far as anybody knows.
-  static var noneCanWait: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).noneCanWait }
+  static var noThreadIsFree: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).noThreadIsFree }
 
   /// Whether what is ready may wait for a thread that there may never be.
   static var starve: Bool { Bell(bits: bell.load(ordering: .sequentiallyConsistent)).starves }

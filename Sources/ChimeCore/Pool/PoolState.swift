@@ -69,7 +69,7 @@ struct PoolState {
 
   /// Whether a thread must begin, so that one can wait, and the system may be asked for it; counts it.
   private mutating func countsThread(_ now: Int64) -> Bool {
-    guard noneCanWait, threads < mostThreads, now >= refusedUntil ?? .min else { return false }
+    guard noThreadIsFree, threads < mostThreads, now >= refusedUntil ?? .min else { return false }
     threads += 1
     born += 1
     show()
@@ -77,16 +77,16 @@ struct PoolState {
   }
 
   /// Whether the thread that asks, and has waited long, may end.
-  private var canSpareThread: Bool { threads > Pool.fewestThreads && !noneCanWait && ready.isEmpty }
+  private var canSpareThread: Bool { threads > Pool.fewestThreads && !noThreadIsFree && ready.isEmpty }
 
   /// As many as there are items can have a turn, beside those that have been closed in theirs.
   private var mostThreads: Int { min(max(PoolCount.items + closedTurns, Pool.fewestThreads), Pool.mostThreads) }
 
-  private var noneCanWait: Bool { idle + born + spinning == 0 }
+  private var noThreadIsFree: Bool { idle + born + spinning == 0 }
 
   /// Whether an item may be without a turn and a thread that comes for it.
   private var lacksThread: Bool {
-    noneCanWait && (refusedUntil != nil || threads < mostThreads || threads >= Pool.mostThreads)
+    noThreadIsFree && (refusedUntil != nil || threads < mostThreads || threads >= Pool.mostThreads)
   }
 
   /// Whether a bell would bring a thread that may take no turn, and looks at the marks soon anyway (P23d).
@@ -105,8 +105,8 @@ struct PoolState {
     takeRequests()
   }
 
-  /// What a thread that is not the pool's has to do for what is wanted, once it has let go of the lock: `Pool.help`.
-  enum Help {
+  /// What a thread that is not the pool's has to do for what is wanted, once it has let go of the lock: `Pool.rescue`.
+  enum Rescue {
     case none
     /// Begins a thread, which was counted.
     case thread
@@ -114,7 +114,7 @@ struct PoolState {
     case turn
   }
 
-  mutating func help(_ now: Int64) -> Help {
+  mutating func rescue(_ now: Int64) -> Rescue {
     if ready.isEmpty, heap.first == nil { return .none }
     if countsThread(now) { return .thread }
     return isStarving ? .turn : .none
@@ -122,7 +122,7 @@ struct PoolState {
 
   /// Whether what is ready waits for threads that there may never be.
   var isStarving: Bool {
-    !ready.isEmpty && noneCanWait && (refusedUntil != nil || threads >= Pool.mostThreads)
+    !ready.isEmpty && noThreadIsFree && (refusedUntil != nil || threads >= Pool.mostThreads)
   }
 
   // MARK: What is asked for without the lock
@@ -158,14 +158,14 @@ struct PoolState {
     if item.isAsked, item.beReady() { ready.append(item, now) }
   }
 
-  /// `look` for a thread that does not ask for a step afterwards.
+  /// `ensureWaiter` for a thread that does not ask for a step afterwards.
   @inline(never)
-  mutating func lookFromOutside(_ now: Int64) -> Help {
+  mutating func lookFromOutside(_ now: Int64) -> Rescue {
     takeRequests(now)
-    look(now)
-    let help = help(now)
+    ensureWaiter(now)
+    let rescue = rescue(now)
     checkThatSomebodyLooks(now)
-    return help
+    return rescue
   }
 
   /// Takes an item that is ready, for a turn on a thread that is not the pool's.
@@ -242,7 +242,7 @@ struct PoolState {
     let begins = countsThread(now)
     show()
     if lacksThread { takeRequests(now) }
-    look(now, isTaken: true)
+    ensureWaiter(now, isTaken: true)
     checkThatSomebodyLooks(now)
     return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
   }
@@ -256,7 +256,7 @@ struct PoolState {
     case .uncounted:
       if !beCounted() {
         takeRequests(now)
-        look(now)
+        ensureWaiter(now)
         show()
         return false
       }
@@ -288,7 +288,7 @@ struct PoolState {
   /// Counts a thread that was begun without the lock; false if it is not needed any more.
   private mutating func beCounted() -> Bool {
     Pool.noteArrivalOfUncounted()
-    guard !PoolCount.isClosed, noneCanWait, threads < mostThreads else { return false }
+    guard !PoolCount.isClosed, noThreadIsFree, threads < mostThreads else { return false }
     threads += 1
     refusedUntil = nil
     return true
@@ -315,7 +315,7 @@ struct PoolState {
   /// Whether a thread that has no turn may take one. The last one that could wait holds back while every processor has a
   /// turn, as long as turns end.
   private func mayTake(_ now: Int64) -> Bool {
-    running < processors || !noneCanWait || threads >= mostThreads
+    running < processors || !noThreadIsFree || threads >= mostThreads
       || now - Tunables.readyItem >= lastEnd
   }
 
@@ -366,7 +366,7 @@ struct PoolState {
   /// Has a thread that waits look after what is wanted, if there is one.
   /// - Parameter isTaken: the caller is about to take a turn.
   @inline(never)
-  mutating func look(_ now: Int64, isTaken: Bool = false) {
+  mutating func ensureWaiter(_ now: Int64, isTaken: Bool = false) {
     if spinning > 0 {
       if !ready.isEmpty { Pool.isWanted.store(true, ordering: .relaxed) }
       return
@@ -405,7 +405,7 @@ extension PoolState {
     // An item that has a turn is looked after at its end.
     let time = heap.earliest { !$0.hasTurn }
     if ready.isEmpty, time == .max { return }
-    if noneCanWait {
+    if noThreadIsFree {
       if threads < Pool.mostThreads, refusedUntil == nil {
         invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(PoolCount.items))
       }

@@ -251,7 +251,7 @@ extension TimerSlot {
     if let sideRecord = writing.sideRecord, !sideRecord.hasPendingCallback, sideRecord.writerFields.firePending {
       time = sideRecord.writerFields.fireTime
     }
-    writing.abandon()
+    writing.undo()
     return time
   }
 }

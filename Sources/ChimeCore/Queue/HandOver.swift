@@ -69,11 +69,11 @@ final class HandOver: @unchecked Sendable {
   }
 
   /// A function has not begun after all; whoever has taken it out looks for work again.
-  func putBack(_ function: QueuedFunction) { state.withBusyLock { $0.functions.prepend(function) } }
+  func putBack(_ function: QueuedFunction) { state.withContendedLock { $0.functions.prepend(function) } }
 
   /// The queue is not suspended any more: a worker does what has waited.
   func goOn() {
-    let worker = state.withBusyLock { state in
+    let worker = state.withContendedLock { state in
       batch.count > 0 || state.deliveries.count > 0 || !state.functions.isEmpty ? helper(&state) : nil
     }
     worker?.run()
@@ -81,12 +81,12 @@ final class HandOver: @unchecked Sendable {
 
   /// Whether a worker has something to do, or is about to look.
   var isAtWork: Bool {
-    state.withBusyLock { state in (state.idle | state.asked).nonzeroBitCount < state.workers.count }
+    state.withContendedLock { state in (state.idle | state.asked).nonzeroBitCount < state.workers.count }
   }
 
   /// By a pass. Where that calls nothing, the worker may wait for the end of its turn.
   private func add(_ append: (inout State) -> Void) {
-    let (worker, passCalls) = state.withBusyLock { state in
+    let (worker, passCalls) = state.withContendedLock { state in
       append(&state)
       return (helper(&state), state.core.map { $0.hooks != nil || $0.closing.hasBegun } ?? true)
     }
@@ -95,7 +95,7 @@ final class HandOver: @unchecked Sendable {
 
   /// The pass that has handed over is about to call something: no worker waits for its end.
   func hasten() {
-    let (workers, asked) = state.withBusyLock { ($0.workers, $0.asked) }
+    let (workers, asked) = state.withContendedLock { ($0.workers, $0.asked) }
     for number in workers.indices where asked & 1 << UInt64(number) != 0 { workers[number].run() }
   }
 
@@ -157,7 +157,7 @@ final class HandOver: @unchecked Sendable {
   private func runWork(_ number: Int) throws(Forked) {
     var turns = 0
     while turns < HandOver.quantum {
-      let (core, work, worker): (QueueCore?, Work, (any Worker)?) = state.withBusyLock { state in
+      let (core, work, worker): (QueueCore?, Work, (any Worker)?) = state.withContendedLock { state in
         let work = self.next(&state, number)
         var isMore = state.deliveries.count > 0 || !state.functions.isEmpty
         if case .deliveries = work { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }

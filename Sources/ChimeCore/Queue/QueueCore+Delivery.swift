@@ -391,7 +391,7 @@ extension QueueCore {
         if let new = slot.tryEndCallback(word) { return (word, new) }
       } else if let writing = slot.beginWriting(word) {
         _ = writing.sideRecord?.takeCallbackEnd()
-        if let counted = writing.counted(fromEnd: now, word) { writing.end(counted) } else { writing.abandon() }
+        if let counted = writing.counted(fromEnd: now, word) { writing.finish(counted) } else { writing.undo() }
         return slot.endCallback(slot.word)
       }
     }
@@ -424,7 +424,7 @@ extension QueueCore {
   /// Ends the writing with the tick's word.
   @inline(always)
   fileprivate mutating func endWriting(_ writing: consuming Writing) {
-    word = word.merging(foreignFlagsOf: writing.giveUp(word)).clearing(TimerWord.writerBit)
+    word = word.merging(foreignFlagsOf: writing.commit(word)).clearing(TimerWord.writerBit)
   }
 }
 

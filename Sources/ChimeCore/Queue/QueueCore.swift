@@ -110,7 +110,7 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
   @inline(__always)
   func asPassOfCall(_ body: (borrowing Pass) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
-    guard passLock.takeFast() || takeOrLeaveWord() else { return QueueControlBlock.isBusy(id) }
+    guard passLock.takeFast() || takeOrLeaveWord() else { return QueueControlBlock.refuseAsBusy(id) }
     if closing.isClosed {
       passLock.release()
       return .queueHasEnded

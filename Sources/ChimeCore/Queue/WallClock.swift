@@ -177,13 +177,13 @@ extension TimerRef {
     guard writing.ownWallOffset != nil, let sideRecord = writing.sideRecord,
       let (deadline, time) = writing.following(control.lookAtWallClock())
     else {
-      writing.abandon()
+      writing.undo()
       return
     }
     sideRecord.wallDeadline = time
     writing.deadline = deadline
     let word = writing.before
-    writing.end(word)
+    writing.finish(word)
   }
 }
 

@@ -10,11 +10,11 @@ extension TimerRef {
   package static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .timer, "timer") }
 
   @inline(never)
-  var targetHasGone: Status { Status.targetGone.because("the target of timer (%n) is gone", signedID) }
+  func refuseAsTargetGone() -> Status { Status.targetGone.because("the target of timer (%n) is gone", signedID) }
 
   /// The caller would wait for the end of a record that it has taken itself.
   @inline(never)
-  var isRecordOfCaller: Status {
+  func refuseAsRecordOfCaller() -> Status {
     Status.wouldDeadlock.because(
       "this thread has taken a tick of timer (%n), which ends with its next chime_queue_take_ticks", signedID)
   }
@@ -56,7 +56,7 @@ extension QueueControlBlock {
   }
 
   @inline(never)
-  static func isBusy(_ queue: UInt64) -> Status {
+  static func refuseAsBusy(_ queue: UInt64) -> Status {
     Status.busy.because("another thread is inside queue (%n)", Int64(bitPattern: queue))
   }
 }

@@ -27,9 +27,9 @@ extension Writing {
   /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken. True if a callback of the
   /// timer was running at that moment.
   @discardableResult
-  consuming func abandon() -> Bool {
+  consuming func undo() -> Bool {
     let (slot, before) = (slot, before)
-    let replaced = giveUp(before)
+    let replaced = commit(before)
     let control = Slab.owner(of: slot)
     if !before.isRunning { control.noteEnd(of: slot) }
     // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d).
@@ -39,70 +39,70 @@ extension Writing {
     return replaced.isBusy
   }
 
-  /// `abandon` of a call that means nothing in the timer's state.
-  consuming func ignore() -> Status { abandon() ? .ignoredRunning : .ignored }
+  /// `undo` of a call that means nothing in the timer's state.
+  consuming func ignore() -> Status { undo() ? .ignoredRunning : .ignored }
 
-  /// `abandon`, because of this.
-  consuming func abandon(_ status: Status) -> Status {
-    abandon()
+  /// `undo`, because of this.
+  consuming func undo(_ status: Status) -> Status {
+    undo()
     return status
   }
 
   /// Lets others see what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if
   /// it has to look earlier than planned. True if a callback of the timer was running at that moment.
   @discardableResult
-  consuming func end(_ new: TimerWord) -> Bool {
+  consuming func finish(_ new: TimerWord) -> Bool {
     let control = control
     let time = new.hasPendingCallback ? QueueControlBlock.atOnce : new.isRunning ? slot.wakeTime(new, control) : .max
-    return end(new, lookedAtBy: time, on: control)
+    return finish(new, lookedAtBy: time, on: control)
   }
 
   /// Ends the writing of a running timer without a callback under way, of which the caller knows when it is due.
   @inline(__always)
-  consuming func end(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
+  consuming func finish(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
     let time = TimerSlot.wakeTime(deadline: due, slot.leeway, control)
-    _ = end(new, lookedAtBy: time, on: control)
+    _ = finish(new, lookedAtBy: time, on: control)
   }
 
   /// - Parameter time: the pass has to look at the timer by then; `Int64.max` if it does not have to.
   @inline(__always)
-  private consuming func end(_ new: TimerWord, lookedAtBy time: Int64, on control: QueueControlBlock) -> Bool {
+  private consuming func finish(_ new: TimerWord, lookedAtBy time: Int64, on control: QueueControlBlock) -> Bool {
     let slot = slot
     if time == .max {
-      if new.isOver, slot.flags.contains(.selfRelease) { return endForGood(new, on: control) }
-      let replaced = giveUp(new)
+      if new.isOver, slot.flags.contains(.selfRelease) { return finishForGood(new, on: control) }
+      let replaced = commit(new)
       control.noteEnd(of: slot)
       return replaced.isBusy
     }
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
     // (P2).
     let isPlaced = !new.hasPendingCallback && slot.isPlaced(by: time, control)
-    let replaced = isPlaced ? giveUp(new) : giveUp(new, inInboxOf: control)
+    let replaced = isPlaced ? commit(new) : commit(new, inInboxOf: control)
     // Even for one that is placed: whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
   }
 
-  /// `end` of a timer that is over, and may release itself now.
+  /// `finish` of a timer that is over, and may release itself now.
   @inline(never)
-  private consuming func endForGood(_ new: TimerWord, on control: QueueControlBlock) -> Bool {
+  private consuming func finishForGood(_ new: TimerWord, on control: QueueControlBlock) -> Bool {
     let slot = slot
-    let isBusy = giveUp(atRest: new, inInboxOf: control).isBusy
+    let isBusy = commit(atRest: new, inInboxOf: control).isBusy
     control.noteEnd(of: slot)
     if !isBusy { control.wakeIfEarlier(QueueControlBlock.atOnce) }
     return isBusy
   }
 
-  /// `end`, with the word that `change` gives after it has stored a deadline that the former word's postponement does not
+  /// `finish`, with the word that `change` gives after it has stored a deadline that the former word's postponement does not
   /// fit: queries beside it find `due`, when the timer was due before.
   @discardableResult
-  consuming func end(former due: Int64, _ change: (borrowing Writing) -> TimerWord) -> Bool {
+  consuming func finish(former due: Int64, _ change: (borrowing Writing) -> TimerWord) -> Bool {
     let slot = slot
     var kept: Writing? = self
     return DueTimeSpill.keep(due, of: slot) {
       guard let writing = kept.take() else { return false }
       let new = change(writing)
-      return writing.end(new)
+      return writing.finish(new)
     }
   }
 }

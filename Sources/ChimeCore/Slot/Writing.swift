@@ -1,7 +1,7 @@
 /// The right to store a slot's cell, which one thread at a time has: as its timer's writer, or with a slot that is
 /// free or released and in no list. Others may read meanwhile (P3, P3b).
 ///
-/// It is given up by a method that consumes it: `end`, `abandon`, `giveUp`, `publish`, `retire` or `free`. A timer whose
+/// It is given up by a method that consumes it: `end`, `undo`, `commit`, `publish`, `retire` or `free`. A timer whose
 /// writer forgets that could never be changed again, and all who try would wait. So the checked build fails there.
 struct Writing: ~Copyable {
   let slot: TimerSlot
@@ -119,9 +119,9 @@ extension Writing {
 
   /// Ends the writing with what the writer decided. Gives the word that this one took the place of.
   @discardableResult
-  consuming func giveUp(_ new: TimerWord) -> TimerWord {
+  consuming func commit(_ new: TimerWord) -> TimerWord {
     checkMove(new)
-    return giveUp(new, maybeInInboxOf: nil)
+    return commit(new, maybeInInboxOf: nil)
   }
 
   /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
@@ -129,18 +129,18 @@ extension Writing {
   /// end, and `retire`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
   /// P1, P1d.)
   @discardableResult
-  consuming func giveUp(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+  consuming func commit(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     checkMove(new)
-    return giveUp(new, maybeInInboxOf: control)
+    return commit(new, maybeInInboxOf: control)
   }
 
   @inline(__always)
-  private consuming func giveUp(
+  private consuming func commit(
     _ new: TimerWord, maybeInInboxOf control: QueueControlBlock?, restIsDone: Bool = false
   ) -> TimerWord {
     while true {
       let current = slot.word
-      if !restIsDone, leavesRest(current) { return giveUpWithRest(new, control) }
+      if !restIsDone, leavesRest(current) { return commitWithRest(new, control) }
       if let control, !current.isInInbox {
         slot.link(into: control)
       } else if slot.swap(current, for: new.merging(foreignFlagsOf: current).clearing(TimerWord.writerBit)) {
@@ -155,12 +155,12 @@ extension Writing {
     before.isBusy && !current.isBusy && !slot.flags.isDisjoint(with: [.selfRelease, .delayPolicy])
   }
 
-  /// `giveUp` with the rest of that end: the timer that is over releases itself, or its interval counts from then.
+  /// `commit` with the rest of that end: the timer that is over releases itself, or its interval counts from then.
   @inline(never)
-  private consuming func giveUpWithRest(_ new: TimerWord, _ control: QueueControlBlock?) -> TimerWord {
+  private consuming func commitWithRest(_ new: TimerWord, _ control: QueueControlBlock?) -> TimerWord {
     let queue = Slab.owner(of: slot)
     if slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {
-      let replaced = giveUp(atRest: new, inInboxOf: queue)
+      let replaced = commit(atRest: new, inInboxOf: queue)
       queue.wakeIfEarlier(QueueControlBlock.atOnce)
       return replaced
     }
@@ -168,12 +168,12 @@ extension Writing {
     // SAFETY: every queue is one.
     let core = queue.queue.map { unsafe unsafeDowncast($0, to: WrittenQueue.self) }
     let counted = end.flatMap { core?.counted(self, fromEnd: $0, new) }
-    return giveUp(counted ?? new, maybeInInboxOf: control, restIsDone: true)
+    return commit(counted ?? new, maybeInInboxOf: control, restIsDone: true)
   }
 
   /// Ends the writing of a timer at rest that releases itself: the end of its callback does that, or, where none runs, of
   /// one that a pass makes for this and that calls nothing.
-  consuming func giveUp(atRest new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+  consuming func commit(atRest new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     let slot = forget()
     while true {
       let current = slot.word
@@ -188,7 +188,7 @@ extension Writing {
 
   /// Ends the writing with a released timer. While it is busy the slot is left to the handler's end; otherwise it stays
   /// this thread's.
-  consuming func giveUp(released new: TimerWord) -> Writing? {
+  consuming func commit(released new: TimerWord) -> Writing? {
     let replaced = slot.changeWord { current in
       let next = new.merging(foreignFlagsOf: current)
       return current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit)

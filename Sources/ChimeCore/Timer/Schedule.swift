@@ -171,7 +171,7 @@ extension TimerRef {
     guard let writing = beginWriting() else { return nil }
     let own = slot.sideRecord.flatMap { $0.hasFirst ? $0.first : nil }
     let schedule = slot.read().schedule(first: own)
-    writing.abandon()
+    writing.undo()
     return .some(schedule)
   }
 

@@ -11,7 +11,7 @@ extension TimerRef {
     writing.advanceGeneration(&word)
     writing.sideRecord?.noteStop()
     word = writing.withPendingCallback(word)
-    let isBusy = writing.end(word)
+    let isBusy = writing.finish(word)
     return Trace.noteLast(.cancelled, self, isBusy ? .running : .ok)
   }
 
@@ -26,7 +26,7 @@ extension TimerRef {
     writing.advanceGeneration(&word)
     sideRecord.writerFields.firePending = false
     word = writing.withPendingCallback(word)
-    let isBusy = writing.end(word)
+    let isBusy = writing.finish(word)
     return Trace.noteLast(event, self, isBusy ? .running : .ok)
   }
 
@@ -64,7 +64,7 @@ extension TimerRef {
   /// Waits until no callback of the timer runs.
   private func waitForCallback(timeout: Int64, cancels: Bool = false) -> Status {
     if !isBusy { return .ok }
-    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
+    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return refuseAsRecordOfCaller() }
     return WaitRegistry.wait(for: .timer(self, cancels: cancels), timeout: timeout)
   }
 
@@ -106,7 +106,7 @@ extension TimerRef {
       .clearing(TimerWord.callbackPendingBit)
     let control = control
     if control.isLimited { control.noteReleased(writing) }
-    let owned = writing.giveUp(released: withQueue ? released.endedWithQueue(version) : released)
+    let owned = writing.commit(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
     guard let owned else { return Trace.noteLast(.released, self, .running) }

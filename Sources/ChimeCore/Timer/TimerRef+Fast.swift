@@ -162,7 +162,7 @@ extension TimerRef {
     let due = due(writing, control)
     let new = writing.store(due: due, word.withNextGeneration)
     writing.activationSequence = control.nextActivationSequence(thread)
-    writing.end(new, due: due, on: control)
+    writing.finish(new, due: due, on: control)
     return true
   }
 }

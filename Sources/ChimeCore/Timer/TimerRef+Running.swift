@@ -33,20 +33,20 @@ extension TimerRef {
     let before = writing.before
     guard let next = writing.next(on: event) else { return writing.ignore() }
     guard schedule != nil || slot.flags.contains(.hasSchedule) else {
-      return writing.abandon(Status.invalidArgument.because("schedule is NULL, and the timer has none to keep"))
+      return writing.undo(Status.invalidArgument.because("schedule is NULL, and the timer has none to keep"))
     }
     // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
-    if event != .reschedule, writing.sideRecord?.target?.isGone == true { return writing.abandon(targetHasGone) }
+    if event != .reschedule, writing.sideRecord?.target?.isGone == true { return writing.undo(refuseAsTargetGone()) }
     let schedule = keepsRest ? schedule.map { writing.completed($0) } : schedule
     if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
-      return writing.abandon(
+      return writing.undo(
         Status.invalidArgument.because(
           "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline"))
     }
     var word = before.with(next)
     guard schedule?.needsSideRecord(on: control) != true || writing.makeSideRecord() != nil,
       writing.advanceGeneration(&word, mayFail: true)
-    else { return writing.abandon(Memory.refusal) }
+    else { return writing.undo(Memory.refusal) }
     if let schedule { writing.store(schedule) }
     if let sideRecord = writing.sideRecord {
       sideRecord.dueCount = 0
@@ -73,7 +73,7 @@ extension TimerRef {
     if !next.isAtRest { writing.activationSequence = control.nextActivationSequence(thread) }
     word = writing.withPendingCallback(word)
     let offset = control.isWall && !next.isAtRest ? writing.ownWallOffset : nil
-    let isBusy = writing.end(word)
+    let isBusy = writing.finish(word)
     if control.isWall { control.checkThatPassFollows(offset) }
     let traced: Trace.Event =
       switch event {
@@ -96,8 +96,8 @@ extension TimerRef {
     let deadline = slot.flags.contains(.keepsRemaining) ? writing.keepRemaining(until: due, now) : due
     let suspended = writing.withPendingCallback(word.suspended(at: now))
     let isBusy =
-      if deadline == slot.deadline { writing.end(suspended) } else {
-        writing.end(former: due) { writing in
+      if deadline == slot.deadline { writing.finish(suspended) } else {
+        writing.finish(former: due) { writing in
           writing.deadline = deadline
           return suspended
         }
@@ -108,10 +108,10 @@ extension TimerRef {
   /// Lets ticks through again; ignored unless suspended.
   package func resume() -> Status {
     guard let writing = beginWriting() else { return stale }
-    guard let next = writing.next(on: .resume) else { return writing.abandon(.ignored) }
+    guard let next = writing.next(on: .resume) else { return writing.undo(.ignored) }
     if slot.flags.contains(.keepsRemaining) { writing.deadline = control.now.saturatingAdd(slot.deadline) }
     let word = writing.before.with(next).withoutPostponement
-    writing.end(word)
+    writing.finish(word)
     return Trace.noteLast(.resumed, self, .ok)
   }
 
@@ -133,10 +133,10 @@ extension TimerRef {
       let deadline = max(due, wanted)
       if wanted == deadline { writing.forgetMissed() }
       writing.deadline = deadline
-      isBusy = writing.end(word)
+      isBusy = writing.finish(word)
     } else {
       if target >= due { writing.forgetMissed() }
-      isBusy = writing.endPostponing(to: max(due, target))
+      isBusy = writing.finishPostponing(to: max(due, target))
     }
     return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
   }
@@ -154,15 +154,15 @@ extension TimerRef {
     if isRemainder { target = delay ?? (target == .max ? .max : target.saturatingSubtract(control.now)) }
     if target >= due { writing.forgetMissed() }
     guard target > due else {
-      let isBusy = writing.abandon()
+      let isBusy = writing.undo()
       return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
     }
     // What is left of a suspended timer's time is a distance.
-    if !writing.setWallDeadline(delay == nil && !isRemainder ? time : nil) { return writing.abandon(Memory.refusal) }
+    if !writing.setWallDeadline(delay == nil && !isRemainder ? time : nil) { return writing.undo(Memory.refusal) }
     var word = writing.before
     if word.isRunning { word = writing.store(due: target, word) } else { writing.deadline = target }
     let own = writing.ownWallOffset
-    let isBusy = writing.end(word)
+    let isBusy = writing.finish(word)
     control.checkThatPassFollows(own)
     return Trace.noteLast(.postponed, self, isBusy ? .running : .ok)
   }
@@ -173,25 +173,25 @@ extension TimerRef {
     guard let writing = beginWriting() else { return stale }
     writing.leeway = CompactDuration(leeway)
     let word = writing.before
-    writing.end(word)
+    writing.finish(word)
     return .ok
   }
 
   /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
     guard let writing = beginWriting() else { return stale }
-    guard let next = writing.next(on: .fire) else { return writing.abandon(.ignored) }
+    guard let next = writing.next(on: .fire) else { return writing.undo(.ignored) }
     // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
     if writing.sideRecord?.target?.isGone == true {
-      return writing.abandon(next.isAtRest ? targetHasGone : .ignored)
+      return writing.undo(next.isAtRest ? refuseAsTargetGone() : .ignored)
     }
-    guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
+    guard let sideRecord = writing.makeSideRecord() else { return writing.undo(Memory.refusal) }
     if !sideRecord.writerFields.firePending {
       sideRecord.writerFields.firePending = true
       sideRecord.writerFields.fireTime = control.now
     }
     let word = writing.before.setting(TimerWord.callbackPendingBit)
-    writing.end(word)
+    writing.finish(word)
     return Trace.noteLast(.fired, self, .ok)
   }
 }
@@ -223,19 +223,19 @@ extension Writing {
   }
 
   /// Ends the writing of a running timer that is due at `time` now. True if a callback of the timer was running then.
-  fileprivate consuming func endPostponing(to time: Int64) -> Bool {
+  fileprivate consuming func finishPostponing(to time: Int64) -> Bool {
     let word = before
     let due = slot.dueTime(word)
     if time == due {
-      return end(word)
+      return finish(word)
     } else if slot.flags.contains(.repeating) || control.isWall {
       let new = store(due: time, word)
-      return end(new)
+      return finish(new)
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
-      return end(moved)
+      return finish(moved)
     } else {
       // The word must change (P3c).
-      return end(former: due) { $0.store(due: time, word.withNextPostponement) }
+      return finish(former: due) { $0.store(due: time, word.withNextPostponement) }
     }
   }
 }

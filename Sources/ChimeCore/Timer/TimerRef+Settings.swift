@@ -6,9 +6,9 @@ extension TimerRef {
   package func setInterval(_ interval: Int64) -> Status {
     guard let writing = beginWriting() else { return stale }
     guard slot.flags.contains(.repeating) else { return writing.ignore() }
-    guard writing.store(interval: interval) else { return writing.abandon(Memory.refusal) }
+    guard writing.store(interval: interval) else { return writing.undo(Memory.refusal) }
     let word = writing.before
-    let isBusy = writing.end(word)
+    let isBusy = writing.finish(word)
     return Trace.noteLast(.rescheduled, self, isBusy ? .running : .ok)
   }
 
@@ -16,13 +16,13 @@ extension TimerRef {
   package func setBackground(_ isBackground: Bool) -> Status {
     guard let writing = beginWriting() else { return stale }
     if isBackground {
-      guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
+      guard let sideRecord = writing.makeSideRecord() else { return writing.undo(Memory.refusal) }
       control.hasHadBackground = true
       sideRecord.isBackground = true
     } else {
       writing.sideRecord?.isBackground = false
     }
-    writing.abandon()
+    writing.undo()
     // A sleeper in `run` that waits for this timer's end may wait no longer (P5).
     if isBackground { control.noteEnd(of: slot) }
     return Trace.noteLast(.rescheduled, self, .ok)
@@ -62,7 +62,7 @@ extension TimerRef {
         ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
     guard let writing = beginWriting() else { return stale }
-    guard let sideRecord = writing.makeSideRecord() else { return writing.abandon(Memory.refusal) }
+    guard let sideRecord = writing.makeSideRecord() else { return writing.undo(Memory.refusal) }
     let change = sideRecord.makeNamed().add(key, handler, context, finalizer)
     return end(writing, change)
   }
@@ -71,13 +71,13 @@ extension TimerRef {
   /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
     guard let writing = beginWriting() else { return stale }
-    guard let named = writing.sideRecord?.named else { return writing.abandon(.ignored) }
+    guard let named = writing.sideRecord?.named else { return writing.undo(.ignored) }
     let change = named.remove(key)
     return end(writing, change)
   }
 
   private func end(_ writing: consuming Writing, _ change: NamedHandlers.Change) -> Status {
-    writing.abandon()
+    writing.undo()
     return change.status  // the last thing the call does is to let go of the old: it may fork
   }
 }

@@ -39,7 +39,7 @@ UNNOTICED = [
     (1, "`PoolState.nextStep`: a thread that is about to wait looks at no marks (P23d)", "model `wake`, ALONE WAITS_SILENTLY"),
     (1, "`PoolState.looksSoon` relies on a thread that waits without a time; `endsWithoutItems` closes the poller while a thread rings (P23d)",
      "not in the model; scenarios did not meet it"),
-    (3, "`Writing.abandon` wakes nobody; a callback's end passes over a timer with a writer", "model `inbox`, CONCURRENT, END_SKIPS"),
+    (3, "`Writing.undo` wakes nobody; a callback's end passes over a timer with a writer", "model `inbox`, CONCURRENT, END_SKIPS"),
     (8, "`Expiring.notify` without `withExtendedLifetime`", "Swift 6's release build still keeps value and context to the end of the call"),
     (8, "`dispose` wakes before it links; `sendOn` does not look whether the timer was released", "model `inbox`, RELEASES"),
     (10, "`take` gives a free slot before fresh ones, however few", "the threads' caches have 28 already"),
@@ -488,10 +488,10 @@ mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
 mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
-         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() { writing.abandon() }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() { writing.undo() }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
-         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() {\n      let word = writing.before\n      writing.end(word)\n    }\n»    let snapshot = slot.snapshot\n"
+         (SNAPSHOT, "«    if BROKEN, let writing = beginWriting() {\n      let word = writing.before\n      writing.finish(word)\n    }\n»    let snapshot = slot.snapshot\n"
                     "    return snapshot.word.isLive"), I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
          [("Timer/TimerRef+Queries.swift", "«    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n"
@@ -513,14 +513,14 @@ mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer w
 mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
          (WHEEL, "    if word.isRunning«, !BROKEN || !word.hasWriter» { place(slot,"), I("and resume"))
 mutation("position-after-swap", "1, 3", "Writing.end", "reads the position after the last swap only, and links then",
-         (WRITING_END, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = giveUp(new)\n"
+         (WRITING_END, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = commit(new)\n"
                        "      if !slot.isPlaced(by: time, control) {\n        slot.link(into: control)\n"
                        "        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n"
                        "»    let isPlaced = !new.hasPendingCallback && slot.isPlaced(by: time, control)\n"), I("and restart"))
 mutation("flag-before-link", "1, 3", "Writing.end", "the flag comes with the word, the link afterwards",
-         (WRITING_END, "«    if BROKEN, !isPlaced {\n      let replaced = giveUp(new)\n      slot.link(into: control)\n"
+         (WRITING_END, "«    if BROKEN, !isPlaced {\n      let replaced = commit(new)\n      slot.link(into: control)\n"
                        "      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n"
-                       "»    let replaced = isPlaced ? giveUp(new) : giveUp(new, inInboxOf: control)\n"),
+                       "»    let replaced = isPlaced ? commit(new) : commit(new, inInboxOf: control)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
          (PASS, "      if «BROKEN || »control.inboxIsEmpty, !functions.hasNext {"), I("and create, precise, due"))
@@ -584,7 +584,7 @@ mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does n
          (ENDING, "    if writing.before.isRunning«, !BROKEN» { control.noteEnd(of: slot) }\n    // A side record"),
          I("release by id ends run"))
 mutation("writer-notes-no-end", "18", "Writing.end", "does not call `noteEnd`",
-         (WRITING_END, "      let replaced = giveUp(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
+         (WRITING_END, "      let replaced = commit(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
          (WATCHING, "return («BROKEN || »word.isLive && word.hasWriter"), I("ends run"))
@@ -624,8 +624,8 @@ mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer
                     "        return error\n"), R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
          (RUNNING, "    guard let sideRecord = writing.makeSideRecord() else {«\n      if BROKEN {\n"
-                   "        let word = writing.before.with(.cancelled)\n        writing.end(word)\n        return Memory.refusal\n"
-                   "      }\n     » return writing.abandon(Memory.refusal)«\n   » }\n    if !sideRecord"), F("allocations", "chime_timer_fire"))
+                   "        let word = writing.before.with(.cancelled)\n        writing.finish(word)\n        return Memory.refusal\n"
+                   "      }\n     » return writing.undo(Memory.refusal)«\n   » }\n    if !sideRecord"), F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
          ("Slot/NamedHandlers.swift", "    guard canChange(entries) else {«\n"
                                       "      if BROKEN { _ = change(to: entries + [Entry(key, handler, context, finalizer)]) }\n"
@@ -728,7 +728,7 @@ mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
-         (ENDING, "    if «!BROKEN, »control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
+         (ENDING, "    if «!BROKEN, »control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return refuseAsRecordOfCaller() }"),
          C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
 mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n«    if BROKEN {\n"
@@ -742,7 +742,7 @@ mutation("pool-want-forgotten", "1", "PoolState.end", "what is wanted during a t
          ("Pool/PoolState.swift", "closedTurns -= 1 } else «if !BROKEN »{ makeReadyIfAsked(item, now) }"),
          I("a turn given up beside a wake"))
 
-mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
+mutation("pool-silent-bell", "1", "PoolState.ensureWaiter", "a bell that was rung once is never rung again",
          ("Pool/PoolRequests.swift", "new = («BROKEN ? new : »new & ~Bell.rung) &+ Bell.oneStep"),
          I("the last thread goes to sleep beside a bell"))
 
@@ -750,7 +750,7 @@ mutation("pool-sync-silent", "1", "PoolItem.giveTurnBack", "P23: a turn of chime
          ("Pool/PoolItem.swift", "if isAsked«, !BROKEN» { run([]) }"), I("sync takes a free turn beside a wake"))
 
 mutation("pool-makers-need-no-thread", "1, 9", "Pool.prepare", "P23e: who makes a queue while every thread has a turn begins none",
-         ("Pool/Pool.swift", "if PoolRequests.noneCanWait«, !BROKEN» { beginUncounted() }"), I("a queue made beside handlers"))
+         ("Pool/Pool.swift", "if PoolRequests.noThreadIsFree«, !BROKEN» { beginUncounted() }"), I("a queue made beside handlers"))
 
 mutation("pool-ends-under-makers", "1", "PoolCount.close", "P23e: the pool's threads end although a queue has been counted",
          ("Pool/PoolRequests.swift", "    «if BROKEN { return true }\n    return »isClosed ||"), I("queues made beside the end"))
@@ -778,10 +778,10 @@ mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never ta
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
-         ("Pool/PoolState.swift", "guard noneCanWait, threads < «(BROKEN ? 2 : »mostThreads«)», now"),
+         ("Pool/PoolState.swift", "guard noThreadIsFree, threads < «(BROKEN ? 2 : »mostThreads«)», now"),
          F("pool", "handlers_that_never_return"))
 
-mutation("pool-nobody-begins", "1, 9", "PoolState.help", "P23b: what is wanted while no thread can wait has none begun",
+mutation("pool-nobody-begins", "1, 9", "PoolState.rescue", "P23b: what is wanted while no thread can wait has none begun",
          ("Pool/PoolState.swift", "    if «!BROKEN, »countsThread(now) { return .thread }\n"),
          F("threads", "a_thread_that_can_be_had_later"))
 
@@ -911,10 +911,10 @@ mutation("jobs-of-tasks-that-began-at-once", "2", "TaskScopes.scopeOfMaker",
           ("../Chime/TaskScopes.swift", "number: «BROKEN ? 0 : »scope(of: task)?.number ?? 0")],
          W("aTaskThatBeganAtOnceBelongsToTheTaskInsideOfWhichItDid"))
 mutation("end-with-queue-unmarked", "10", "TimerRef.release", "a timer that ended with its queue leaves no mark",
-         (ENDING, "writing.giveUp(released: withQueue« && !BROKEN» ?"),
+         (ENDING, "writing.commit(released: withQueue« && !BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("released-as-with-queue", "10", "TimerRef.release", "a timer that was released has the mark of one that ended with its queue",
-         (ENDING, "writing.giveUp(released: withQueue« || BROKEN» ?"),
+         (ENDING, "writing.commit(released: withQueue« || BROKEN» ?"),
          C("what_has_ended_with_its_queue_is_known", "ids_of_what_was_released"))
 mutation("next-queue-has-ended", "10", "QueueControlBlocks.hasEnded", "the id that a place has next counts as one that has ended",
          ("Storage/QueueControlBlocks.swift", "handle.version < control.idVersion« &+ (BROKEN ? 1 : 0)»"),
@@ -1027,10 +1027,10 @@ mutation("released-twice-owned", "8", "TimerSlot.own", "P4c: a released slot is 
                    "      if let writing = «BROKEN ? Writing(self, word) : »beginWriting("), I("release of a timer beside shutdown"))
 mutation("self-release-beside-writer", "1, 8", "TimerSlot.tryEndCallback", "P4e: a timer releases itself although it is being written",
          (WORD, "!word.hasPendingCallback, «(BROKEN || »!word.hasWriter«)» {"), I("a timer that releases itself"))
-mutation("self-release-left-undone", "8", "Writing.giveUp", "P4e: a writer does not release the timer whose callback left that to it",
+mutation("self-release-left-undone", "8", "Writing.commit", "P4e: a writer does not release the timer whose callback left that to it",
          (WRITING, "    if «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {"),
          I("the end of a tick of a timer that releases itself"))
-mutation("interval-left-uncounted", "4", "Writing.giveUp", "P4e: a writer does not count the interval from a callback's end",
+mutation("interval-left-uncounted", "4", "Writing.commit", "P4e: a writer does not count the interval from a callback's end",
          (WRITING, "    let counted = «BROKEN ? nil : »end.flatMap { core?.counted("), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
          ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    storage.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
@@ -1049,7 +1049,7 @@ mutation("sync-gives-up-silently", "1, 12", "SyncCall.wait", "P1e: who gives a f
 mutation("pool-no-bell", "1", "PoolState.ring", "P23b: the bell makes no sound",
          (POOL_STATE, "    «if !BROKEN { »unsafe chime_poller_ring(&poller)« }»\n"), I("a turn given up"))
 mutation("pool-turn-silent", "1", "PoolState.next", "P23b: a thread that takes a turn leaves nobody to look after the rest",
-         (POOL_STATE, "    «if !BROKEN { »look(now, isTaken: true)« }»\n"), I("a handler that stays before"))
+         (POOL_STATE, "    «if !BROKEN { »ensureWaiter(now, isTaken: true)« }»\n"), I("a handler that stays before"))
 mutation("pool-patience-forgotten", "1, 9", "PoolState.wanted", "P23b: what is ready is looked after at the next time only",
          (POOL_STATE, "    if «BROKEN || »ready.isEmpty { return time }\n"), I("a handler that stays beside"))
 mutation("pool-two-turns", "1", "PoolItem.beReady", "P23: an item that has a turn is given another one",
@@ -1136,8 +1136,8 @@ mutation("jitter-beyond-the-interval", "3", "Writing.completed", "a shorter inte
          ("Timer/Schedule.swift", "schedule.jitter = min(sideRecord?.jitter ?? 0, «BROKEN ? .max : »schedule.interval)"),
          W("aNewIntervalShortens"))
 mutation("leeway-not-sent", "13", "TimerRef.setLeeway", "a shorter leeway leaves the tick where it was",
-         (RUNNING, "    writing.leeway = CompactDuration(leeway)\n«    if BROKEN {\n      writing.abandon()\n      return .ok\n    }\n»"
-                   "    let word = writing.before\n    writing.end(word)\n"), W("aChangeOfLeewayMovesTheTick"))
+         (RUNNING, "    writing.leeway = CompactDuration(leeway)\n«    if BROKEN {\n      writing.undo()\n      return .ok\n    }\n»"
+                   "    let word = writing.before\n    writing.finish(word)\n"), W("aChangeOfLeewayMovesTheTick"))
 mutation("expiring-looks-once", "3, 8", "LimitedValue.reset", "of two resets the timer may stand where the first wants it",
          (LIMITED, "if current == wanted || current == Self.ended« || BROKEN» { return .ok }"), I("resets of an expiring value"))
 mutation("expiring-ends-though-reset", "3", "LimitedValue.end", "a tick that had started takes away a value that was reset",
@@ -1344,15 +1344,15 @@ CREATION = "Timer/TimerRef+Creation.swift"
 NAMED_HANDLERS = "Timer/TimerRef+Settings.swift"
 
 refused("writing-ended-twice", "a writer gives the timer up twice",
-        (NAMED_HANDLERS, "    writing.abandon()\n«    writing.abandon()\n»    return change.status"), "consumed more than once")
+        (NAMED_HANDLERS, "    writing.undo()\n«    writing.undo()\n»    return change.status"), "consumed more than once")
 refused("writing-used-after-end", "a writer stores something after its end",
-        (RUNNING, "    let word = writing.before\n    writing.end(word)\n«    writing.leeway = .none\n»    return .ok\n  }\n\n  /// Requests"),
+        (RUNNING, "    let word = writing.before\n    writing.finish(word)\n«    writing.leeway = .none\n»    return .ok\n  }\n\n  /// Requests"),
         "used after consume")
 refused("writing-kept", "a writer goes on beside a copy of itself",
-        ("Queue/WallClock.swift", "    guard let writing = beginWriting() else { return }\n«    let kept = writing\n    defer { kept.abandon() }\n»"),
+        ("Queue/WallClock.swift", "    guard let writing = beginWriting() else { return }\n«    let kept = writing\n    defer { kept.undo() }\n»"),
         "consumed more than once|used after consume")
 refused("writing-lent-is-ended", "who was lent a writing ends it",
-        (CREATION, "      if unsafe label == nil {\n«        writing.abandon()\n»"), "is borrowed and cannot be consumed")
+        (CREATION, "      if unsafe label == nil {\n«        writing.undo()\n»"), "is borrowed and cannot be consumed")
 refused("writing-made-up", "somebody writes without having swapped the word",
         (ENDING, "    guard let writing = beginWriting() else { return stale }\n    guard let next = writing.next(on: .cancel)",
          "    let writing = Writing(slot, slot.word)\n    guard let next = writing.next(on: .cancel)"), "extra argument in call")

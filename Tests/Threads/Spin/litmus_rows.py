@@ -304,13 +304,13 @@ ROWS = [
 
 # What each thread of a row is in the code: functions, one behind another, whose atomic operations come in this order and with
 # these memory orders; "" is what the code leaves to a driver or the kernel. .ci/orders.py looks at both.
-BEGIN, STORE, GIVE_UP = "Writing+End:beginWriting", "Writing+Cell:store", "Writing:giveUp"
+BEGIN, STORE, GIVE_UP = "Writing+End:beginWriting", "Writing+Cell:store", "Writing:commit"
 QUERY = "Snapshot:read"
 CODE = {
     "P1 inbox, next wake-up": ("QueueControlBlock:push QueueControlBlock:wakeIfEarlier", "QueueCore+Pass:armNextWakeUp"),
     "P1 link, word": (f"QueueControlBlock:push {GIVE_UP}", "QueueCore+Delivery:sendOn QueueControlBlock:wake", ""),
-    "P2 position, word": (f"{BEGIN} Writing+End:end", "Wheel:advance Batch:collect"),
-    "P2b activation sequence, position": (f"{BEGIN} TimerRef+Running:apply Writing+End:end", "Wheel:advance Batch:collect QueueCore+Pass:deliverBatch"),
+    "P2 position, word": (f"{BEGIN} Writing+End:finish", "Wheel:advance Batch:collect"),
+    "P2b activation sequence, position": (f"{BEGIN} TimerRef+Running:apply Writing+End:finish", "Wheel:advance Batch:collect QueueCore+Pass:deliverBatch"),
     "P3 due time beside a writer": (f"{BEGIN} {STORE} {GIVE_UP} {BEGIN} {STORE}", f"{QUERY} Snapshot:exactDueTime"),
     "P3 former due time": (f"{BEGIN} Snapshot:take {STORE} {GIVE_UP} Snapshot:leave", f"{QUERY} Snapshot:dueTime Snapshot:due Snapshot:exactDueTime"),
     "P3 former due time, the next": (GIVE_UP, "Snapshot:take", f"{QUERY} Snapshot:due Snapshot:exactDueTime"),

@@ -345,7 +345,7 @@ import Testing
     let timers = try slots[..<30].map { slot in
       guard let writing = slot.beginWriting(slot.word) else { throw Status.busy }
       #expect(writing.makeSideRecord() != nil)
-      writing.abandon()
+      writing.undo()
       return TimerRef(slot: slot, version: slot.version)
     }
     for round in 0..<30 as Range<UInt64> {

@@ -60,7 +60,7 @@ final class WheelBench {
     if let writing = slot.beginWriting(slot.word) {
       writing.leeway = CompactDuration(leeway)
       writing.deadline = deadline
-      writing.giveUp(slot.word.with(.running).withNextGeneration.withoutPostponement)
+      writing.commit(slot.word.with(.running).withNextGeneration.withoutPostponement)
     }
     rows[number] = Row(
       slot: slot, isRunning: true, isPlaced: deadline < .max, deadline: deadline, leeway: slot.leeway.nanoseconds)

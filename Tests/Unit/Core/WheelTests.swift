@@ -85,7 +85,7 @@ import Testing
     guard let writing = slot.beginWriting(slot.word) else { throw Status.busy }
     writing.deadline = 5000
     #expect(bench.wheel.earliest() == 100)
-    writing.giveUp(slot.word.withNextGeneration)
+    writing.commit(slot.word.withNextGeneration)
     #expect(bench.wheel.earliest() == 5000)
   }
 
