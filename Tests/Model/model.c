@@ -111,7 +111,8 @@ void model_start(model *m, timer *t, const chime_schedule *schedule) {
 
 timer *model_add_timer(model *m) {
   timer *t = &m->timers[m->timer_count];
-  *t = (timer){.number = m->timer_count++, .target = -1, .generation = NO_GENERATION};
+  *t = (timer){
+      .number = m->timer_count++, .target = -1, .generation = NO_GENERATION, .slot_may_have_turn = m->fire_dropped};
   for (int i = 0; i < KEYS; i += 1) t->named[i] = -1;
   return t;
 }

@@ -57,9 +57,10 @@ typedef struct timer {
   uint64_t place;      /* in the order of activation; 0: never activated */
   int fire_pending;
   int64_t fire_time;
-  int has_stale_turn; /* OPEN: of an extra tick that was dropped; a callback that is owed since may come then */
-  unsigned cancels;   /* CANCELLED that are owed, and after them */
-  int armed_is_owed;  /* ARMED, until a cancel or release */
+  int has_stale_turn;     /* OPEN: of an extra tick that was dropped; a callback that is owed since may come then */
+  int slot_may_have_turn; /* OPEN: of a timer that has gone; this one was made since, in the same slot */
+  unsigned cancels;       /* CANCELLED that are owed, and after them */
+  int armed_is_owed;      /* ARMED, until a cancel or release */
 
   uint64_t generation; /* as the library told it */
   int generation_changed;

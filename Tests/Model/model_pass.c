@@ -25,7 +25,8 @@ static int delivery(model *m, const turn *turn) {
   /* A timer that was armed anew since the pass began has its turn in the next one. */
   if (t->place != turn->place && turn->kind == TURN_DUE) return -1;
   if (t->released || m->has_ended) return -1;
-  model_ends_itself(m, t);
+  /* OPEN: an optional turn may be left to the next pass, and nobody sees which: then see_ends asks the library. */
+  if (!turn->is_optional) model_ends_itself(m, t);
   if (t->released) return -1;
   if (timer_is_owed_callbacks(t)) return next_callback(t);
   if (t->fire_pending) {
@@ -75,6 +76,14 @@ static void collect(model *m) {
   }
 }
 
+/** Whether the timer has a turn for anything but a due tick. */
+static int has_other_turn(const model *m, const timer *t) {
+  for (const turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
+    if (one->timer == t && one->kind != TURN_DUE) return 1;
+  }
+  return 0;
+}
+
 /** After the functions of a pass: what they made due may come in this pass or in the next. */
 static void collect_after_functions(model *m) {
   turn before[MOST_TIMERS * 2];
@@ -93,6 +102,12 @@ static void collect_after_functions(model *m) {
              (before[j].kind == TURN_DUE) == (one->kind == TURN_DUE);
     }
     one->is_optional |= !had;
+  }
+  for (int j = 0; j < count; j += 1) {
+    timer *t = before[j].timer;
+    /* OPEN: what they have dropped keeps its turn, and a callback that is owed by then comes in it. */
+    if (before[j].kind != TURN_DUE && !t->released && !has_other_turn(m, t))
+      add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
   }
 }
 
@@ -157,8 +172,9 @@ static int order_is_open(const turn *a, const turn *b, int kind) {
   return a->key == b->key && (a->place == 0 || b->place == 0);
 }
 
-/* OPEN: the timer's slot may have the turn of one that has gone: then its own extra tick comes in the next pass. */
-static int may_be_in_next_pass(const model *m, const turn *t) { return m->fire_dropped && t->kind == TURN_FIRED; }
+/* OPEN: the timer's slot may have the turn of one that has gone: then its own callback comes in the next pass, but in no later
+ * one, unless it is due in this one. */
+static int may_be_in_next_pass(const turn *t) { return t->timer->slot_may_have_turn && t->kind != TURN_DUE; }
 
 /* A tick within its leeway in a pass that time has jumped in, or a callback in its place: it may as well have come in
  * the next pass. */
@@ -199,7 +215,10 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
           use_turn(m, kind);
           return;
         }
-        if (next->is_optional || may_be_in_next_pass(m, next)) continue;
+        if (next->is_optional || may_be_in_next_pass(next)) {
+          if (!next->is_optional) next->timer->slot_may_have_turn = 0;
+          continue;
+        }
         if (m->is_in_doubt && m->doubted == m->now) {
           turn alone = {t, kind == CHIME_TICK_DUE ? TURN_DUE : TURN_FIRED, 0, t->place, 0};
           m->in_pass = 0;
@@ -273,7 +292,7 @@ void model_advance_ended(model *m, chime_status status) {
   m->is_held_up = 0;
   m->has_rest = 0;
   m->fire_dropped = 0;
-  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) t->has_stale_turn = 0;
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) t->has_stale_turn = t->slot_may_have_turn = 0;
 }
 
 /* ---- Ticks ------------------------------------------------------------------------------------------------------- */
@@ -373,7 +392,7 @@ static void last_callback(model *m, timer *t, int kind) {
     functions_come_first(m, "a last callback");
     /* OPEN: at the end of the pass, not in its midst. */
     for (int i = m->turn_next; i < m->turn_count; i += 1) {
-      if (may_be_in_next_pass(m, &m->turns[i])) continue;
+      if (may_be_in_next_pass(&m->turns[i])) continue;
       if (!m->turns[i].is_optional && delivery(m, &m->turns[i]) >= 0) {
         fail("timer %d ends while timer %d has its turn", t->number, m->turns[i].timer->number);
       }
