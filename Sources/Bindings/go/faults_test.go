@@ -331,8 +331,20 @@ var endings = map[string]struct {
 			}
 		}
 	}, 0, ""},
+	"collecting many queues at once": {func() {
+		debug.SetMaxThreads(150)
+		var gone int32
+		for round := int32(1); round <= 10; round++ {
+			for count := 0; count < 4000; count++ {
+				must(must(NewQueue(Virtual, QueueOptions{})).After(time.Hour, func(*Tick) {}, func() { atomic.AddInt32(&gone, 1) }))
+			}
+			for atomic.LoadInt32(&gone) < 4000*round {
+				runtime.GC()
+			}
+		}
+	}, 0, ""},
 	"closing many queues at once": {func() {
-		shutdowns = make(chan struct{}, 32)
+		shutdowns = crowdOf(32)
 		debug.SetMaxThreads(450) // 300 of them for the functions
 		ended, inside, goOn := make(chan bool), make(chan bool), make(chan bool)
 		for count := 0; count < 300; count++ {
@@ -350,7 +362,7 @@ var endings = map[string]struct {
 		}
 	}, 0, ""},
 	"closing queues whose functions wait for the close of another": {func() {
-		shutdowns = make(chan struct{}, 4)
+		shutdowns = crowdOf(4)
 		last, closed, ended := must(NewQueue(Serial, QueueOptions{})), make(chan bool), make(chan bool)
 		for count := 0; count < 8; count++ {
 			queue, inside := must(NewQueue(Serial, QueueOptions{})), make(chan bool)

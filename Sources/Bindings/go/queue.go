@@ -71,7 +71,14 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		return nil, err
 	}
 	// Functions may run inside the call: they must not hold up other finalizers.
-	runtime.SetFinalizer(made, func(q *queue) { go func() { raise(C.chime_go_queue_release(q.id).raised) }() })
+	runtime.SetFinalizer(made, func(q *queue) {
+		go func() {
+			_, leave := collections.enter(Forever)
+			answer := C.chime_go_queue_release(q.id)
+			leave()
+			raise(answer.raised)
+		}()
+	})
 	return &Queue{made}, nil
 }
 
@@ -245,26 +252,35 @@ func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
 	return status, err
 }
 
-// shutdowns are the goroutines that wait in C for the ends of all queues together, as many as of those in Sync.
-var shutdowns = make(chan struct{}, allSyncThreads)
+// A crowd is goroutines of which so many at a time may be in C, where each holds a thread; the others wait in Go.
+type crowd struct {
+	inC   chan struct{}
+	ended int64 // how many have come back
+}
 
-// shutdownsEnded is how many have come back.
-var shutdownsEnded int64
+func crowdOf(most int32) *crowd { return &crowd{inC: make(chan struct{}, most)} }
 
-// enterShutdown waits in Go as long as there are so many in C, and gives what is left of the timeout. If none comes back for a
-// second, those may be waiting for a function that waits for one of these, of which one goes on.
+// shutdowns wait for the ends of queues, of all together as many as of those in Sync.
+var shutdowns = crowdOf(allSyncThreads)
+
 func enterShutdown(timeout time.Duration) (left time.Duration, leave func()) {
 	if timeout <= 0 || C.chime_go_is_inside() != 0 {
 		return timeout, func() {}
 	}
-	leave = func() { atomic.AddInt64(&shutdownsEnded, 1); <-shutdowns }
+	return shutdowns.enter(timeout)
+}
+
+// enter waits in Go as long as there are so many in C, and gives what is left of the timeout. If none comes back for a
+// second, those may be waiting for a function that waits for one of these, of which one goes on.
+func (c *crowd) enter(timeout time.Duration) (left time.Duration, leave func()) {
+	leave = func() { atomic.AddInt64(&c.ended, 1); <-c.inC }
 	select {
-	case shutdowns <- struct{}{}:
+	case c.inC <- struct{}{}:
 		return timeout, leave
 	default:
 	}
 	for begin := time.Now(); ; {
-		ended, patience := atomic.LoadInt64(&shutdownsEnded), time.Second
+		ended, patience := atomic.LoadInt64(&c.ended), time.Second
 		left = timeout
 		if timeout != Forever {
 			if left -= time.Since(begin); left <= 0 {
@@ -276,7 +292,7 @@ func enterShutdown(timeout time.Duration) (left time.Duration, leave func()) {
 		}
 		wake := time.NewTimer(patience)
 		select {
-		case shutdowns <- struct{}{}:
+		case c.inC <- struct{}{}:
 			wake.Stop()
 			if timeout != Forever {
 				if left = timeout - time.Since(begin); left < 0 {
@@ -285,7 +301,7 @@ func enterShutdown(timeout time.Duration) (left time.Duration, leave func()) {
 			}
 			return left, leave
 		case <-wake.C:
-			if patience == time.Second && atomic.CompareAndSwapInt64(&shutdownsEnded, ended, ended+1) {
+			if patience == time.Second && atomic.CompareAndSwapInt64(&c.ended, ended, ended+1) {
 				if timeout != Forever {
 					left -= patience
 				}

@@ -332,6 +332,9 @@ func (q *Queue) makesRoom() bool {
 // How many releases of garbage, each on a goroutine of its own, have begun and have ended.
 var garbage calls
 
+// collections are these goroutines: few at a time in C, since Go keeps each thread that it has made.
+var collections = crowdOf(waitThreads)
+
 // drive is enter, of a call that one thread at a time may make. A release, on another goroutine or of garbage, may be inside the
 // queue: it is waited for; a second at most, since its function `gone` may wait for the caller.
 func (q *Queue) drive(call func(id C.chime_queue_t) C.chime_go_answer) (C.chime_go_answer, Status, error) {

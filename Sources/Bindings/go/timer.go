@@ -60,10 +60,13 @@ func (t *timer) collect() {
 		return
 	}
 	// Functions may run inside the call: they must not hold up other finalizers.
-	ended, collected := t.rest.besides().releases.begin(), garbage.begin()
+	collected := garbage.begin()
 	go func() {
+		_, leave := collections.enter(Forever)
+		ended := t.rest.besides().releases.begin()
 		answer := C.chime_go_release(t.id)
 		ended()
+		leave()
 		collected()
 		raise(answer.raised)
 	}()
