@@ -762,7 +762,7 @@ class queue {
     return time_point(
         std::chrono::nanoseconds(time_ns == detail::most ? time_ns : detail::moved(time_ns, here, there)));
   }
-  /** One of CHIME_FOREVER or more is refused: see chime_queue_advance. */
+  /** One of CHIME_FOREVER or more is refused. CHIME_ERROR_BUSY: try again. See chime_queue_advance. */
   template <class D> status advance(D duration) const noexcept {
     return chime_queue_advance(id_, nanoseconds(duration));
   }

@@ -215,7 +215,8 @@ impl Queue {
     /// Moves a virtual queue's time from deadline to deadline. What is due runs inside this call. If a closure
     /// panics, the others run, and this call panics with its payload when time has moved. `FOREVER` is refused, because a
     /// timer that repeats would tick for 292 years: to run until no timer is left, advance to `next_deadline` as long as there
-    /// is one.
+    /// is one. `ErrorKind::Busy`, and time has not moved: another thread is advancing the queue, or is dropping the closure of a
+    /// timer that it has released; then try again.
     pub fn advance(&self, duration: Duration) -> Result<(), Error> {
         checked(carrying(|| unsafe { sys::chime_queue_advance(self.0, nanoseconds(duration)) })).map(drop)
     }
