@@ -30,7 +30,8 @@ public func chime_timer_start(
   return unsafe startSlow(queue, options, schedule, timer).rawValue
 }
 
-/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway.
+/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `needsMore` for any
+/// other.
 @inline(__always)
 private func startFast(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
@@ -44,8 +45,9 @@ private func startFast(
   let first = unsafe schedule.pointee.first_ns
   // Split so that each variant inlines only its own case.
   if let timer = unsafe timer, !hasDeadline {
-    return unsafe startFast(queue, handler, context, after: first, leeway, timer)
+    return unsafe startAfter(first, queue, handler, context, leeway, timer)
   }
+  // One that is held has a deadline by now.
   return unsafe TimerRef.createFast(
     on: queue, handler, context, selfRelease: selfRelease, first: first,
     firstIsDeadline: !selfRelease || hasDeadline, leeway: leeway, out: timer)
@@ -60,8 +62,8 @@ private func startUnheld(
 }
 
 @inline(never)
-private func startFast(
-  _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, after delay: Int64, _ leeway: CompactDuration,
+private func startAfter(
+  _ delay: Int64, _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, _ leeway: CompactDuration,
   _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> TimerRef.ShortForm {
   unsafe TimerRef.createFast(

@@ -93,7 +93,7 @@ extension QueueCore {
           "handlers of the queue took time: something was due %n times beyond the end of the advance, without end, now at %t",
           1000, instant)
       }
-      try runSlice(Limit(), at: instant, pass)
+      try collectAndDeliver(Limit(), at: instant, pass)
       // Time stays where a callback has ended the thread.
       if pass.frame.thread.hasEnded, !wasEnding { return .ok }
     }

@@ -13,8 +13,9 @@ struct Batch {
   var others = PassList<SlotIndex>()
   /// The first of `ready` that had no turn.
   private var next = 0
-  /// Slots of released timers, each with its writing, whose callbacks and finalizers are called at the end of the slice.
-  private(set) var retired = PassList<SlotIndex>()
+  /// Slots of released timers, each with its writing: at the end of the slice callbacks and finalizers that are owed are called,
+  /// and the slots freed.
+  private(set) var released = PassList<SlotIndex>()
   private var scratch: PassScratch?
   /// Looked at by checks: the slot that was held back last.
   var heldBack: SlotIndex?
@@ -24,11 +25,11 @@ struct Batch {
   /// Turns are left: the last slice ended before its batch. Nothing new is collected until the batch is delivered.
   var isOpen: Bool { next < ready.count }
   /// Whether something waits that no wake-up of the wheel's brings.
-  var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
+  var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !released.isEmpty }
 
   /// Whether nothing waits but turns for ticks of timers in the background.
   var isForBackground: Bool {
-    guard pendingCallbacks.isEmpty, retired.isEmpty else { return false }
+    guard pendingCallbacks.isEmpty, released.isEmpty else { return false }
     var index = next
     while index < ready.count {
       guard ready[index].kind == .due, Slab.slot(ready[index].slot).isBackground else { return false }
@@ -39,7 +40,7 @@ struct Batch {
 
   /// Whether something waits that is no tick of a timer that is due.
   var hasOtherTurns: Bool {
-    !pendingCallbacks.isEmpty || !retired.isEmpty || (next..<ready.count).contains { ready[$0].kind != .due }
+    !pendingCallbacks.isEmpty || !released.isEmpty || (next..<ready.count).contains { ready[$0].kind != .due }
   }
 
   func contains(_ slot: TimerSlot) -> Bool { (next..<ready.count).contains { ready[$0].slot == slot.index } }
@@ -53,11 +54,11 @@ struct Batch {
   }
 
   /// Keeps a released timer for the end of the slice.
-  mutating func appendRetired(_ released: consuming Writing) { retired.append(released.forget().index) }
+  mutating func appendReleased(_ writing: consuming Writing) { released.append(writing.forget().index) }
 
   /// The released timer that was kept last.
-  mutating func takeRetired() -> Writing? {
-    guard let index = retired.popLast() else { return nil }
+  mutating func takeReleased() -> Writing? {
+    guard let index = released.popLast() else { return nil }
     return Writing(released: Slab.slot(index))
   }
 
@@ -135,7 +136,7 @@ struct Batch {
   mutating func takeTurn() -> BatchItem? {
     guard isOpen else { return nil }
     if next & 15 == 0, ready.count > 1 {
-      // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
+      // Reads the cells of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
       // ticks before would separate them.
       for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).activationSequence }
     }
@@ -165,7 +166,7 @@ struct Batch {
 
   // MARK: Checks
 
-  /// What was collected is due, in order, and nothing of it has a position left.
+  /// What was collected is due, and in order.
   private func checkOrder(at now: Int64) {
     guard invariantsAreChecked else { return }
     for i in ready.indices {
@@ -218,7 +219,7 @@ struct Batch {
     pendingCallbacks.move(to: scratch.pendingCallbacks)
     due.move(to: scratch.due)
     others.move(to: scratch.others)
-    retired.move(to: scratch.retired)
+    released.move(to: scratch.released)
     self.scratch?.unmap()
     self.scratch = scratch
   }

@@ -39,7 +39,7 @@ struct PassLock: ~Copyable {
   }
 
   /// Takes the lock for such a call after all, or leaves word that one was refused: whoever has the lock then finds it.
-  func takeOrLeaveWord() -> Bool {
+  func takeOrNoteRefusal() -> Bool {
     wasRefused.store(true, ordering: .sequentiallyConsistent)
     return take()
   }
@@ -48,7 +48,7 @@ struct PassLock: ~Copyable {
   var hasRefused: Bool { wasRefused.load(ordering: .sequentiallyConsistent) }
 
   /// Whether the calling thread is the one to see to that.
-  func takeWord() -> Bool { wasRefused.exchange(false, ordering: .sequentiallyConsistent) }
+  func takeRefusal() -> Bool { wasRefused.exchange(false, ordering: .sequentiallyConsistent) }
 
   var passIsWanted: Bool { isWanted.load(ordering: .sequentiallyConsistent) }
 

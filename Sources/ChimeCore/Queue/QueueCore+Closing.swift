@@ -124,7 +124,7 @@ extension QueueCore {
     try endOutstandingRecords(pass)
     repeat {
       takeInbox(pass)
-      try disposeRetired(pass)
+      try disposeReleased(pass)
       while let item = functions.next() {
         if let handOver { handOver.add(item) } else { try closing.counting { () throws(Forked) in try item.drop() } }
       }
@@ -183,8 +183,8 @@ extension QueueCore {
   func disposeNow(_ pass: borrowing Pass) throws(Forked) {
     if isSuspended { return }
     takeInbox(pass)
-    try disposeRetired(pass)
-    if !batch.retired.isEmpty { driver.wake(self) }
+    try disposeReleased(pass)
+    if !batch.released.isEmpty { driver.wake(self) }
     if closing.hasBegun { try closeIfPossible(pass) }
   }
 }
@@ -266,7 +266,7 @@ extension QueueCore {
       _ = slot.set(TimerWord.busyBit)
       while !isSuspended, let delivery = popCallback(sideRecord, control.now) {
         let held = sideRecord.target?.retain() == true ? sideRecord.target : nil
-        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
+        let record = lastCallback(of: slot, delivery.kind, held?.object ?? .none)
         try Trace.noteCall(record)
         try delivery.function(record)
         try Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
@@ -288,7 +288,7 @@ extension QueueCore {
     try released.free(control)
   }
 
-  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
+  func lastCallback(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> CoreTick {
     let now = control.wallTime(control.now)
     return CoreTick(
       timer: Handle.id(.timer, index: slot.index.number, version: slot.version), generation: slot.generation(slot.word),

@@ -68,7 +68,7 @@ extension QueueCore {
       let isUsual =
         word.isRunningAlone && !word.hasPendingCallback
         && kind == .due && due <= now && due != .max && !closing.hasBegun
-      if !isUsual, !mayClaim(slot, &word, kind, now) { return .refused }
+      if !isUsual, !settleUnusual(slot, &word, kind, now) { return .refused }
       tick.value.scheduled = due
       if isUsual, slot.flags.isDisjoint(with: [.repeating, .hasSideRecord]), !ticksAreRare {
         tick.word = word.withLastTick.setting(TimerWord.busyBit)
@@ -81,9 +81,10 @@ extension QueueCore {
     }
   }
 
-  /// Whether a timer that is not just due has a callback to be claimed; the word is what to swap.
+  /// Whether a timer that is not just due has a callback to be claimed; the word is what to swap. Waits for a writer, and sends
+  /// the slot where it belongs if there is nothing to be claimed.
   @inline(never)
-  private func mayClaim(_ slot: TimerSlot, _ word: inout TimerWord, _ kind: DeliveryKind, _ now: Int64) -> Bool {
+  private func settleUnusual(_ slot: TimerSlot, _ word: inout TimerWord, _ kind: DeliveryKind, _ now: Int64) -> Bool {
     var spinWait = SpinWait()
     while true {
       let isOver = !word.isLive || closing.hasBegun
@@ -170,7 +171,7 @@ extension QueueCore {
     tick.wallOffset = writing.ownWallOffset
     let isTurn = kind == .due || slot.turnVersion == timer.version
     guard isTurn,
-      let delivery = decide(writing, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
+      let delivery = chooseCallback(writing, kind, &word, tick.value.actual, callbacksOnly: targetIsGone)
     else {
       // The callback that is due has another turn, or the target is gone.
       tick.word = word
@@ -265,9 +266,9 @@ extension QueueCore {
     var scheduled: Int64
   }
 
-  /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
+  /// Chooses the callback that starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
   /// - Parameter callbacksOnly: the target is gone, and nothing but cancel callbacks may come.
-  private func decide(
+  private func chooseCallback(
     _ writing: borrowing Writing, _ kind: DeliveryKind, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
     let slot = writing.slot
@@ -352,7 +353,7 @@ extension QueueCore {
     } else if new.isReleased {
       let writing = Writing(released: slot)
       if old.isLive, control.isLimited { control.noteReleased(writing) }
-      if isAlone { batch.appendRetired(writing) } else { try disposeOrRetire(writing, frame) }
+      if isAlone { batch.appendReleased(writing) } else { try disposeOrRetire(writing, frame) }
     } else if new.hasPendingCallback {
       slot.link(into: control)
       if !isAlone { control.wake() }
@@ -407,7 +408,7 @@ extension QueueCore {
   var slot: TimerSlot
   /// The timer's word, unless something has happened to it since.
   var word = TimerWord(0)
-  /// Whether the rest counts.
+  /// Whether what follows is set; otherwise it is left over.
   var isRare = false
   // SAFETY: of the side record, which stays until the callback has ended.
   /// The target, held for the callback.

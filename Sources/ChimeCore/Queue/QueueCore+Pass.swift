@@ -28,7 +28,7 @@ extension QueueCore {
   private func runWholeSlice(at now: Int64, callsBack: Bool, _ pass: borrowing Pass) throws(Forked) {
     // Without the hooks what has come meanwhile waits for the next slice.
     let count = callsBack || handOver != nil ? 256 : 0
-    try runSlice(Limit(end: now.saturatingAdd(Tunables.slice), count: count), at: now, pass)
+    try collectAndDeliver(Limit(end: now.saturatingAdd(Tunables.slice), count: count), at: now, pass)
     try afterSlice(pass, callsBack: callsBack)
   }
 
@@ -54,8 +54,8 @@ extension QueueCore {
     checkThatNothingIsForgotten(pass)
   }
 
-  /// How much one slice may do: of others' threads, 256 ticks or 1 ms, so that other users of the dispatch queue get
-  /// their turn; of the host's own, so many callbacks as it asks for.
+  /// How much one slice may do: 256 ticks or 1 ms, so that other users of the thread get their turn; in a call of the host's,
+  /// as many callbacks as it asks for.
   struct Limit {
     var end = Int64.max
     var count = Int.max
@@ -79,7 +79,7 @@ extension QueueCore {
   @inline(__always)
   func runSlice(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
     let now = takeChanges(pass)
-    try runSlice(limit, at: now, pass)
+    try collectAndDeliver(limit, at: now, pass)
   }
 
   /// Takes in the changes of other threads, and gives the time before that.
@@ -91,8 +91,8 @@ extension QueueCore {
     return now
   }
 
-  /// The rest of `runSlice`, for the changes that were taken in.
-  func runSlice(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
+  /// The rest of a slice, for the changes that were taken in.
+  func collectAndDeliver(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
     let before = delivered
     if functions.hasNext, !isOver(limit) {
       try runFunctions(limit, pass)
@@ -102,10 +102,10 @@ extension QueueCore {
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
       counters.count(
-        passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.retired.isEmpty && delivered == before)
+        passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.released.isEmpty && delivered == before)
     }
     try deliverBatch(limit, since: before, pass)
-    if !batch.retired.isEmpty { try disposeRetired(pass) }
+    if !batch.released.isEmpty { try disposeReleased(pass) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
@@ -170,7 +170,7 @@ extension QueueCore {
       } else if !word.isReleased {
         batch.addPendingCallback(of: slot)
       } else if let released = slot.tryAcquireReleased() {
-        batch.appendRetired(released)
+        batch.appendReleased(released)
       }
     }
     wheel.place(slot, word)
@@ -225,7 +225,7 @@ extension QueueCore {
     }
   }
 
-  /// Gives a timer that another thread is writing another turn, a little later: that thread may have lost its processor,
+  /// Another thread is writing the timer: gives it a later turn. That thread may have lost its processor,
   /// and no other timer waits for it. (In virtual time nothing may come late, and on a concurrent queue only the thread
   /// that was to call the handler waits.)
   @inline(never)
@@ -299,15 +299,15 @@ extension QueueCore {
 
   // MARK: Ends of slots
 
-  func disposeRetired(_ pass: borrowing Pass) throws(Forked) {
+  func disposeReleased(_ pass: borrowing Pass) throws(Forked) {
     if closing.isReleasing { return }
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
-      while records.areTaken, !isSuspended, let released = batch.takeRetired() {
-        if let kept = try disposeIntoRecords(released, pass) { return batch.appendRetired(kept) }
+      while records.areTaken, !isSuspended, let released = batch.takeReleased() {
+        if let kept = try disposeIntoRecords(released, pass) { return batch.appendReleased(kept) }
       }
     } else {
-      while !isSuspended, let released = batch.takeRetired() { try dispose(released, pass.frame) }
+      while !isSuspended, let released = batch.takeReleased() { try dispose(released, pass.frame) }
     }
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever has a `Pass`; the rest is constant,
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
-package final class QueueCore: WrittenQueue, @unchecked Sendable {
+package final class QueueCore: ControlledQueue, @unchecked Sendable {
   let id: UInt64
   package let control: QueueControlBlock
   package let label: String
@@ -69,7 +69,7 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
     writing.counted(fromEnd: end, word)
   }
 
-  override func dispose() throws(Forked) {
+  override func disposeInCall() throws(Forked) {
     // On a bound queue only the bound thread may. If a pass runs, it does so at its end.
     driver.mayDrive ? try asPass(disposeNow) : control.wake()
   }
@@ -110,7 +110,7 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
   @inline(__always)
   func asPassOfCall(_ body: (borrowing Pass) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
-    guard passLock.takeFast() || takeOrLeaveWord() else { return QueueControlBlock.refuseAsBusy(id) }
+    guard passLock.takeFast() || takeOrNoteRefusal() else { return QueueControlBlock.refuseAsBusy(id) }
     if closing.isClosed {
       passLock.release()
       return .queueHasEnded
@@ -124,12 +124,12 @@ package final class QueueCore: WrittenQueue, @unchecked Sendable {
   }
 
   @inline(never)
-  private func takeOrLeaveWord() -> Bool { driver.isOfHost && passLock.takeOrLeaveWord() }
+  private func takeOrNoteRefusal() -> Bool { driver.isOfHost && passLock.takeOrNoteRefusal() }
 
   /// Behind a pass of a queue whose call was refused meanwhile: its host waits for the descriptor, by edges perhaps, of which
   /// a thread that has only ended a timer makes none.
   @inline(never)
-  private func wakeRefused() { if passLock.takeWord() { driver.wake(self) } }
+  private func wakeRefused() { if passLock.takeRefusal() { driver.wake(self) } }
 
   /// Runs `body`, which only looks, as a pass of the calling thread, or as part of the one that it is inside; `nil` where
   /// that thread does not drive the queue, or another one is in a pass.

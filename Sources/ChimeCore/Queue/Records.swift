@@ -55,10 +55,10 @@ extension QueueCore {
     {
       if records.isFull { return released }
       if let delivery = popCallback(sideRecord, control.now) {
-        records.append(lastRecord(of: slot, delivery.kind, .none))
+        records.append(lastCallback(of: slot, delivery.kind, .none))
       } else {
         sideRecord.writerFields.finalizer = nil
-        records.append(lastRecord(of: slot, .finalize, .none))
+        records.append(lastCallback(of: slot, .finalize, .none))
       }
       delivered += 1
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// All that is ever done to a slot's word, here and by a `Writing`: a swap, a swap that is tried again, or an atomic OR
+/// All that is ever done to the word of a slot that others may know, here and by a `Writing`: a swap, a swap that is tried again, or an atomic OR
 /// or AND of flags. Those that can fail take the word that the caller has read and decided on,
 /// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
 extension TimerSlot {
@@ -73,7 +73,7 @@ extension TimerSlot {
     return swap(word, for: next) ? next : nil
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6).
+  /// Asks the end of the callback that runs to wake those who wait; false if none runs (P6).
   func requestWakeUp(of version: UInt32) -> Bool {
     while true {
       let word = word

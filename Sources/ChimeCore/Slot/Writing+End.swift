@@ -31,7 +31,7 @@ extension Writing {
     let (slot, before) = (slot, before)
     let replaced = commit(before)
     let control = Slab.owner(of: slot)
-    if !before.isRunning { control.noteEnd(of: slot) }
+    if !before.isRunning { control.wakeRunIfWatched(slot) }
     // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d).
     if replaced.isInInbox, before.hasPendingCallback || before.isRunning {
       control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : slot.wakeTime(before, control))
@@ -71,7 +71,7 @@ extension Writing {
     if time == .max {
       if new.isOver, slot.flags.contains(.selfRelease) { return finishForGood(new, on: control) }
       let replaced = commit(new)
-      control.noteEnd(of: slot)
+      control.wakeRunIfWatched(slot)
       return replaced.isBusy
     }
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
@@ -88,7 +88,7 @@ extension Writing {
   private consuming func finishForGood(_ new: TimerWord, on control: QueueControlBlock) -> Bool {
     let slot = slot
     let isBusy = commit(atRest: new, inInboxOf: control).isBusy
-    control.noteEnd(of: slot)
+    control.wakeRunIfWatched(slot)
     if !isBusy { control.wakeIfEarlier(QueueControlBlock.atOnce) }
     return isBusy
   }

@@ -1,11 +1,11 @@
 /// The right to store a slot's cell, which one thread at a time has: as its timer's writer, or with a slot that is
 /// free or released and in no list. Others may read meanwhile (P3, P3b).
 ///
-/// It is given up by a method that consumes it: `end`, `undo`, `commit`, `publish`, `retire` or `free`. A timer whose
+/// It is given up by a method that consumes it: `commit`, `finish`, `undo`, `publish`, `retire` or `free`. A timer whose
 /// writer forgets that could never be changed again, and all who try would wait. So the checked build fails there.
 struct Writing: ~Copyable {
   let slot: TimerSlot
-  /// The word that the writer found.
+  /// The word that the writer found; of a slot that was free or released, none.
   let before: TimerWord
 
   fileprivate init(_ slot: TimerSlot, _ before: TimerWord) {
@@ -158,16 +158,15 @@ extension Writing {
   /// `commit` with the rest of that end: the timer that is over releases itself, or its interval counts from then.
   @inline(never)
   private consuming func commitWithRest(_ new: TimerWord, _ control: QueueControlBlock?) -> TimerWord {
-    let queue = Slab.owner(of: slot)
+    let owner = Slab.owner(of: slot)
     if slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {
-      let replaced = commit(atRest: new, inInboxOf: queue)
-      queue.wakeIfEarlier(QueueControlBlock.atOnce)
+      let replaced = commit(atRest: new, inInboxOf: owner)
+      owner.wakeIfEarlier(QueueControlBlock.atOnce)
       return replaced
     }
     let end = sideRecord?.takeCallbackEnd()
-    // SAFETY: every queue is one.
-    let core = queue.queue.map { unsafe unsafeDowncast($0, to: WrittenQueue.self) }
-    let counted = end.flatMap { core?.counted(self, fromEnd: $0, new) }
+    let queue = owner.queue
+    let counted = end.flatMap { queue?.counted(self, fromEnd: $0, new) }
     return commit(counted ?? new, maybeInInboxOf: control, restIsDone: true)
   }
 
@@ -221,10 +220,4 @@ extension Writing {
       current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
     }.isWaited
   }
-}
-
-/// What a writer asks of its timer's queue.
-package class WrittenQueue: ControlledQueue, @unchecked Sendable {
-  /// The word of a timer whose interval counts from the end of its handler; `nil` if a later transition has decided otherwise.
-  func counted(_: borrowing Writing, fromEnd _: Int64, _: TimerWord) -> TimerWord? { nil }
 }

@@ -51,7 +51,7 @@ import Synchronization
   var pendingCallbacks: PassList<SlotIndex> { list(0) }
   var due: PassList<SlotIndex> { list(1) }
   var others: PassList<SlotIndex> { list(2) }
-  var retired: PassList<SlotIndex> { list(3) }
+  var released: PassList<SlotIndex> { list(3) }
   /// What a concurrent queue has handed over; or what a queue that gives records has outstanding.
   var deliveries: PassList<SlotIndex> { list(4) }
   var outstanding: PassList<TaggedSlot> { list(4) }
@@ -61,7 +61,7 @@ import Synchronization
   }
 }
 
-/// A list in a `PassScratch`: it never grows beyond its capacity, since no slot is in it twice. What lies behind its end is
+/// A list in a `PassScratch`: it never grows beyond its capacity, since a slot has at most so many places in it. What lies behind its end is
 /// memory that may be used, too.
 @safe struct PassList<Element: BitwiseCopyable> {
   // SAFETY: `capacity` elements, of which the first `count` have been written.

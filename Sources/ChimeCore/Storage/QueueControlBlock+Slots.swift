@@ -44,7 +44,7 @@ extension QueueControlBlock {
       noteUsedUp(slot.index.chunk)
     } else if !isLimited, let cache = thread?.claimCacheIfWorthIt(for: self) {
       if cache.count == ThreadCache.capacity {
-        giveBack { cache.count > ThreadCache.halved ? cache.takeOldest() : nil }
+        giveBack { cache.count > ThreadCache.leftAfterOverflow ? cache.takeOldest() : nil }
       }
       _ = cache.push(slot.index)
     } else {

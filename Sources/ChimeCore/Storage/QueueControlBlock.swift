@@ -46,8 +46,8 @@ import Synchronization
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent: store buffering, so no wake-up is lost (P1).
   let nextWakeUp = Atomic<Int64>(.max)
-  /// How many passes have begun; and which number a thread had read before it woke the queue, once it has done so: no other
-  /// need, until that pass begins (P1c).
+  /// How many passes have begun; and which number a thread had read before it woke the queue, once it has done so: until
+  /// that pass begins no other thread need wake it (P1c).
   let passes = Atomic<UInt64>(1)
   let wokenSince = Atomic<UInt64>(0)
   private var padding1: (three: (UInt64, UInt64, UInt64), UInt64) = (three, 0)
@@ -351,7 +351,7 @@ extension GivenOut: AtomicRepresentable {
     }
   }
 
-  /// `wake` where nobody waits for another thread that is about to do it: each calls the driver that does not see it done.
+  /// `wake` where nobody waits for another thread that is about to do it: each thread that does not see it done calls the driver.
   @inline(never)
   private func wakeAsAll(_ passes: UInt64) {
     // Stored by passes only, which look at everything once more before they sleep.
@@ -366,7 +366,7 @@ extension GivenOut: AtomicRepresentable {
   /// none does.
   func wakeToDispose() throws(Forked) {
     guard runsInCalls, let queue else { return wake() }
-    try queue.dispose()
+    try queue.disposeInCall()
   }
 
   /// The queue that lives here. Whoever asks pins the control block, then reads the pointer, and retains what it points to;
@@ -403,7 +403,7 @@ extension GivenOut: AtomicRepresentable {
 
   /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
   /// that is watched (P5).
-  func noteEnd(of slot: TimerSlot) {
+  func wakeRunIfWatched(_ slot: TimerSlot) {
     if isWatching(slot) { wakeSleeper(watching: SlotLink(slot)) }
   }
 
@@ -435,7 +435,10 @@ package class ControlledQueue: @unchecked Sendable {
   func wakeDriver() {}
   /// Has a released timer's callbacks and finalizer called, on a queue whose passes run inside calls of the host: here,
   /// if the calling thread may and no pass is running.
-  func dispose() throws(Forked) {}
+  func disposeInCall() throws(Forked) {}
+  /// The word of a timer whose interval counts from the end of its handler, for a writer beside whom that ended; `nil` if a
+  /// later transition has decided otherwise.
+  func counted(_: borrowing Writing, fromEnd _: Int64, _: TimerWord) -> TimerWord? { nil }
   /// Whether callbacks of a concurrent queue are under way.
   var isHeldUp: Bool { false }
 }

@@ -20,7 +20,7 @@
   static var kept: Int { 28 }
   /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
   static var filled: Int { 60 }
-  static var halved: Int { 40 }
+  static var leftAfterOverflow: Int { 40 }
   /// See `claimCacheIfWorthIt`.
   static var missesBeforeClaim: Int { 9 }
 

@@ -1,7 +1,7 @@
 internal import CPlatform
 
 /// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
-/// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
+/// of chime_timer_options, so that checked C options are copied as they are; a test compares the two layouts.
 @safe package struct TimerOptions {
   /// `chime_timer_options.flags`, and two of the core's own.
   package struct Flags: OptionSet, Sendable {

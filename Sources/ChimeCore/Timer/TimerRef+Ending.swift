@@ -78,7 +78,7 @@ extension TimerRef {
   @inline(never)
   func finishRelease(_ writing: consuming Writing) -> Status {
     let control = control
-    if writing.before.isRunning { control.noteEnd(of: slot) }
+    if writing.before.isRunning { control.wakeRunIfWatched(slot) }
     // A side record can have been added between the look and the swap. It holds named handlers at most, which end with
     // it.
     writing.endSideRecord()
@@ -108,16 +108,16 @@ extension TimerRef {
     if control.isLimited { control.noteReleased(writing) }
     let owned = writing.commit(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
-    control.noteEnd(of: slot)
+    control.wakeRunIfWatched(slot)
     guard let owned else { return Trace.noteLast(.released, self, .running) }
-    do { try dispose(owned, withQueue) } catch { return .inChild }
+    do { try freeOrRetire(owned, withQueue) } catch { return .inChild }
     return .ok
   }
 
   /// Frees a released slot, or sends it to the queue if callbacks or a finalizer
   /// have to run there first; and reports the release, when nobody waits for the caller any more. A queue that ends calls
   /// nothing back until the ids of all its timers are stale.
-  private func dispose(_ writing: consuming Writing, _ withQueue: Bool) throws(Forked) {
+  private func freeOrRetire(_ writing: consuming Writing, _ withQueue: Bool) throws(Forked) {
     let control = control
     if writing.sideRecord?.hasLastWork == true || control.id == 0 && slot.ownedContext != nil {
       writing.retire(control)

@@ -12,7 +12,7 @@ extension TimerRef {
     guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: [.hasSideRecord, .selfRelease]),
       slot.cancel(word)
     else { return cancelSlow(id) }
-    control.noteEnd(of: slot)
+    control.wakeRunIfWatched(slot)
     return Trace.isOn ? trace(.cancelled, id) : .ok
   }
 

@@ -24,7 +24,7 @@ extension TimerRef {
     }
     writing.undo()
     // A sleeper in `run` that waits for this timer's end may wait no longer (P5).
-    if isBackground { control.noteEnd(of: slot) }
+    if isBackground { control.wakeRunIfWatched(slot) }
     return Trace.noteLast(.rescheduled, self, .ok)
   }
 }

@@ -151,7 +151,7 @@ WRITING_SLOTS = "Slot/Writing+End.swift"
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
          (WAITS, "if «!BROKEN, »!waiter.node.blocksNothing, closesCycle"),
          C("two_handlers_that_wait_for_each_other"), M())
-mutation("held-back-waits", "3, 21", "QueueCore.mayClaim", "P2c: a pass waits for a writer that has lost its processor",
+mutation("held-back-waits", "3, 21", "QueueCore.settleUnusual", "P2c: a pass waits for a writer that has lost its processor",
          (DELIVERY, "if «BROKEN || »handOver != nil || control.isVirtual {"),
          I("a pass beside a restart that is held up"))
 mutation("held-back-forgotten", "1", "QueueCore.holdBack", "P2c: a timer that has lost its turn to a writer gets no other",
@@ -579,12 +579,12 @@ mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that ne
          (WATCHING, "word.isRunning && «(BROKEN || »slot.dueTime(word) != .max«)») && !slot.isBackground"),
          C("run_returns_beside_a_timer_that_never_comes"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
-         (DIRECT, "    «if !BROKEN { »control.noteEnd(of: slot)« }»\n"), I("cancel by id ends run"))
+         (DIRECT, "    «if !BROKEN { »control.wakeRunIfWatched(slot)« }»\n"), I("cancel by id ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
-         (ENDING, "    if writing.before.isRunning«, !BROKEN» { control.noteEnd(of: slot) }\n    // A side record"),
+         (ENDING, "    if writing.before.isRunning«, !BROKEN» { control.wakeRunIfWatched(slot) }\n    // A side record"),
          I("release by id ends run"))
 mutation("writer-notes-no-end", "18", "Writing.end", "does not call `noteEnd`",
-         (WRITING_END, "      let replaced = commit(new)\n      «if !BROKEN { »control.noteEnd(of: slot)« }»\n"),
+         (WRITING_END, "      let replaced = commit(new)\n      «if !BROKEN { »control.wakeRunIfWatched(slot)« }»\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
          (WATCHING, "return («BROKEN || »word.isLive && word.hasWriter"), I("ends run"))
@@ -609,7 +609,7 @@ mutation("advance-from-before", "19", "QueueCore.advance", "P10: an advance coun
           "    return BROKEN ? core.advance(core.control.virtualNow.saturatingAdd(duration), fromNow: false) "
           ": core.advance(duration, fromNow: true)\n"),
          I("advances beside"))
-mutation("refused-untold", "10", "PassLock.takeOrLeaveWord", "P10: a host's call that answers BUSY leaves no word, so nobody wakes the host",
+mutation("refused-untold", "10", "PassLock.takeOrNoteRefusal", "P10: a host's call that answers BUSY leaves no word, so nobody wakes the host",
          (PASS_LOCK, "    «if !BROKEN { »wasRefused.store(true, ordering: .sequentiallyConsistent)« }»\n"), I("a host that is refused"))
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
@@ -1031,7 +1031,7 @@ mutation("self-release-left-undone", "8", "Writing.commit", "P4e: a writer does 
          (WRITING, "    if «!BROKEN, »slot.flags.contains(.selfRelease), new.isOver, !new.hasPendingCallback {"),
          I("the end of a tick of a timer that releases itself"))
 mutation("interval-left-uncounted", "4", "Writing.commit", "P4e: a writer does not count the interval from a callback's end",
-         (WRITING, "    let counted = «BROKEN ? nil : »end.flatMap { core?.counted("), I("the end of a tick whose interval"))
+         (WRITING, "    let counted = «BROKEN ? nil : »end.flatMap { queue?.counted("), I("the end of a tick whose interval"))
 mutation("wake-said-first", "1", "QueueControlBlock.wakeAsAll", "P1c: a thread says that the queue is woken, then wakes it",
          ("Storage/QueueControlBlock.swift", "    queue.wakeDriver()\n    storage.wokenSince.store(passes, ordering: .sequentiallyConsistent)\n",
           "    if BROKEN { storage.wokenSince.store(passes, ordering: .sequentiallyConsistent) }\n"
@@ -1116,7 +1116,7 @@ mutation("suspend-says-ok", "7", "QueueCore.isAtWork", "a suspend does not see t
          ("Queue/QueueCore.swift", "while «!BROKEN && (»passLock.isInPass || suspensions.hasFunctions || handOver?.isAtWork == true«)» {"),
          C("a_suspend_says_whether_a_callback_runs"))
 mutation("background-unwatched", "1", "TimerRef.setBackground", "a run that sleeps does not hear that its timer is in the background",
-         ("Timer/TimerRef+Settings.swift", "if isBackground«, !BROKEN» { control.noteEnd(of: slot) }"),
+         ("Timer/TimerRef+Settings.swift", "if isBackground«, !BROKEN» { control.wakeRunIfWatched(slot) }"),
          I("set_background ends run"))
 mutation("interval-keeps-random-part", "5", "Writing.store(interval:)", "a random part longer than the new interval is kept",
          ("Timer/TimerRef+Settings.swift", "randomPart = «BROKEN ? sideRecord.writerFields.randomPart : »min("),

@@ -316,7 +316,7 @@ CODE = {
     "P3 former due time, the next": (GIVE_UP, "Snapshot:take", f"{QUERY} Snapshot:due Snapshot:exactDueTime"),
     "P3b word read twice, deadline": (f"{BEGIN} {STORE} {GIVE_UP}", f"{QUERY} Snapshot:isUnchanged"),
     "P6 waited flag": ("TimerSlot+Word:requestWakeUp", "TimerSlot+Word:endCallback"),
-    "P5 watched": ("HostDriver:watchTimer HostDriver:isWorthWatching", "TimerRef+Fast:cancel QueueControlBlock:noteEnd"),
+    "P5 watched": ("HostDriver:watchTimer HostDriver:isWorthWatching", "TimerRef+Fast:cancel QueueControlBlock:wakeRunIfWatched"),
     "P28 suspension": ("PassLock:take QueueCore:isHeld", "QueueCore:change PassLock:isInPass"),
     "P7 pin": ("QueueControlBlock:pinned QueueCore:whileItLives", "QueueControlBlock:clearID QueueControlBlock:waitForPins"),
     "P13b step, next wake-up": ("WallClock:wakeAfterStep QueueControlBlock:wake", "WallClock:takeStep QueueCore+Pass:armNextWakeUp"),
