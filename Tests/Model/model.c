@@ -49,8 +49,10 @@ static statuses drop_extra_tick(model *m, timer *t) {
   return took_effect(t);
 }
 
-/* A registration that has not begun is not called any more. */
-static void owe_cancel(timer *t) {
+/* A registration that has not begun is not called any more. Its turn is left as that of an extra tick is. */
+static void owe_cancel(model *m, timer *t) {
+  m->fire_dropped |= t->armed_is_owed;
+  t->has_stale_turn |= t->armed_is_owed;
   t->armed_is_owed = 0;
   t->cancels += (unsigned)t->has_cancelled;
 }
@@ -97,6 +99,7 @@ static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
   m->fire_dropped |= t->ends_itself; /* so it is with what was to end itself */
+  t->has_stale_turn |= t->ends_itself;
   t->ends_itself = 0;
   t->deadline = with_random_part(m, t, first_deadline(m, t));
   t->place = ++m->places;
@@ -251,7 +254,7 @@ statuses model_cancel(model *m, timer *t) {
   if (!timer_is_live(t)) return drop_extra_tick(m, t);
   new_generation(m, t);
   t->state = CHIME_STATE_CANCELLED;
-  owe_cancel(t);
+  owe_cancel(m, t);
   end_itself(t);
   return took_effect(t);
 }
@@ -259,7 +262,7 @@ statuses model_cancel(model *m, timer *t) {
 statuses model_release(model *m, timer *t) {
   if (t->released) return t->ended_with_queue ? nothing_to_do(t) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   m->fire_dropped |= timer_has_extra(t) || t->ends_itself;
-  if (timer_is_live(t)) owe_cancel(t);
+  if (timer_is_live(t)) owe_cancel(m, t);
   t->released = 1;
   t->fire_pending = 0;
   t->rearms = 0;

@@ -57,7 +57,7 @@ typedef struct timer {
   uint64_t place;      /* in the order of activation; 0: never activated */
   int fire_pending;
   int64_t fire_time;
-  int has_stale_turn;     /* OPEN: of an extra tick that was dropped; a callback that is owed since may come then */
+  int has_stale_turn; /* OPEN: of an extra tick or registration that was dropped; a callback owed since may come in it */
   int slot_may_have_turn; /* OPEN: of a timer that has gone; this one was made since, in the same slot */
   unsigned cancels;       /* CANCELLED that are owed, and after them */
   int armed_is_owed;      /* ARMED, until a cancel or release */
@@ -125,7 +125,7 @@ typedef struct model {
   int passes_beyond;             /* the same beyond the goal of the advance, all in all */
 
   uint64_t ticks, missed;
-  /* OPEN: an extra tick was asked for and dropped, and may still cost a look at once. */
+  /* OPEN: an extra tick or a registration was asked for and dropped, and may still cost a look at once. */
   int fire_dropped;
 } model;
 

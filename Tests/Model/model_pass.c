@@ -63,6 +63,8 @@ static void collect(model *m) {
     if (t->released) continue;
     if (timer_is_owed_callbacks(t) || (t->ends_itself && !t->fire_pending)) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
     else if (t->fire_pending) add_turn(m, t, TURN_FIRED, t->fire_time, 0);
+    /* OPEN: what is dropped may keep its turn, and a callback that is owed by then comes in it. */
+    else if (t->has_stale_turn) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 1);
     /* Within its leeway it may come, when something brings a pass; it has to when its place in it is reached. */
     if (is_due(t, m->reading)) {
       int64_t key = t->deadline > INT64_MIN ? t->deadline : INT64_MIN + 1; /* after all callbacks */
@@ -74,14 +76,6 @@ static void collect(model *m) {
     trace("    turn: timer %d kind %d key %" PRId64 "%s", one->timer->number, (int)one->kind, one->key,
           one->is_optional ? ", or later" : "");
   }
-}
-
-/** Whether the timer has a turn for anything but a due tick. */
-static int has_other_turn(const model *m, const timer *t) {
-  for (const turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
-    if (one->timer == t && one->kind != TURN_DUE) return 1;
-  }
-  return 0;
 }
 
 /** After the functions of a pass: what they made due may come in this pass or in the next. */
@@ -98,16 +92,12 @@ static void collect_after_functions(model *m) {
   for (turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
     int had = 0;
     for (int j = 0; j < count; j += 1) {
-      had |= before[j].timer == one->timer && before[j].place == one->place &&
+      int had_perhaps = before[j].kind == TURN_CALLBACK && before[j].is_optional;
+      had |= before[j].timer == one->timer && before[j].place == one->place && !had_perhaps &&
              (before[j].kind == TURN_DUE) == (one->kind == TURN_DUE);
     }
-    one->is_optional |= !had;
-  }
-  for (int j = 0; j < count; j += 1) {
-    timer *t = before[j].timer;
-    /* OPEN: what they have dropped keeps its turn, and a callback that is owed by then comes in it. */
-    if (before[j].kind != TURN_DUE && !t->released && !has_other_turn(m, t))
-      add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
+    /* OPEN: what they have dropped keeps its turn. */
+    one->is_optional = !had || (one->is_optional && one->kind != TURN_CALLBACK);
   }
 }
 
