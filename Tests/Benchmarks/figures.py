@@ -74,7 +74,7 @@ PLACES = [
     (BENCHMARKS, "| size on x86-64", lambda results: [
         ("libchime.so.0, bytes", f"{(ROOT / 'examples-c/build/lib/libchime.so.0').stat().st_size:,}")]),
     (BENCHMARKS, "`pictures/data.json` (version", lambda results: [("missed.svg", "picture.py --record has drawn it")]),
-    (BENCHMARKS, "Processor and kernel", lambda results: [("processor and kernel", results.machine)]),
+    (BENCHMARKS, "The machine:", lambda results: [("processor and kernel", results.machine)]),
     (BENCHMARKS, "| | create … release, 0 pending |", output("first-table.txt", "tables.py")),
     (BENCHMARKS, "| 10^6 one-shots", lambda results: expiry(results, "1,000,000")),
     (BENCHMARKS, "| 10^5 one-shots", lambda results: expiry(results, "100,000")),

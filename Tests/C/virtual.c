@@ -205,6 +205,19 @@ VIRTUAL_TEST(an_advance_ends_though_its_handlers_take_ever_more_time) {
   EXPECT(strstr(chime_last_error_detail(), "beyond the end of the advance") != NULL);
 }
 
+/* The queue has taken in a registration, and the timer then goes without a callback. */
+VIRTUAL_TEST(nothing_is_due_once_what_had_a_turn_has_gone) { /* [18] */
+  probe *p = probe_new(t, queue, NULL), *other = probe_after(t, queue, NULL, 100);
+  chime_timer_options options = probe_full_options(p);
+  options.finalizer = NULL;
+  options.cancel_handler = NULL;
+  EXPECT_OK(chime_timer_start(queue, &options, AFTER(100), &p->timer));
+  EXPECT_OK(chime_timer_release(other->timer)); /* for whose finalizer the queue looks at its inbox */
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
+}
+
 VIRTUAL_TEST(the_time_that_is_left_is_that_to_the_next_deadline_or_what_a_suspended_timer_keeps) {
   const chime_schedule keeps = SCHEDULE(.first_ns = 10, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING);
   probe *p = probe_after(t, queue, NULL, 10);

@@ -67,7 +67,7 @@ struct Batch {
     while let index = pendingCallbacks.last {
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
-      guard word.isLive, !word.hasWriter, !word.hasPendingCallback else { return }
+      guard !word.hasWriter, word.isFree || word.isLive && !word.hasPendingCallback else { return }
       _ = slot.clear(TimerWord.enqueuedBit)
       _ = pendingCallbacks.popLast()
     }

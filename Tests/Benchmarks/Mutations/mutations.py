@@ -375,6 +375,8 @@ def orders():
 
 
 def main():
+    if "--help" in sys.argv:
+        return print(__doc__)
     if "--refused" in sys.argv:
         import compiles
         return compiles.refused()

@@ -337,6 +337,9 @@ mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadl
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if «!BROKEN, »item.activationSequence != slot.activationSequence {"),
          M())
+mutation("turn-of-none-counts", "18", "Batch.dropOutdated", "the next deadline is now because of a timer that has gone",
+         (BATCH, "guard !word.hasWriter, «!BROKEN && »word.isFree || word.isLive"),
+         C("nothing_is_due_once_what_had_a_turn_has_gone"))
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
          ("Kinds/VirtualDriver.swift", "if passesHere == QueueCore.mostPasses«, !BROKEN» {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
