@@ -181,16 +181,15 @@ OWN_THREAD_TEST_ALONE(what_a_queue_that_has_ended_gave_back_is_not_held_against_
   enum { TIMERS = 100000 };
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue;
-  if (!loss_is_counted()) return;
   for (int round = 0; round < 3; round++) {
     int made = 0;
     options.timer_limit = round % 2 == 0 ? 0 : TIMERS;
     EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
     while (made < TIMERS && chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, NULL) == CHIME_OK) made++;
     EXPECT_EQ(made, TIMERS);
-    EXPECT(chime_memory_used() >= TIMERS * 100);
+    EXPECT(!loss_is_counted() || chime_memory_used() >= TIMERS * 100);
     /* From here on there is no room for as much again: a timer holds twice as much, and a queue that grows for a moment more. */
-    if (round == 0) EXPECT_OK(chime_set_memory_limit(chime_memory_used() + TIMERS * 100));
+    if (round == 0 && loss_is_counted()) EXPECT_OK(chime_set_memory_limit(chime_memory_used() + TIMERS * 100));
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
   EXPECT_OK(chime_set_memory_limit(0));

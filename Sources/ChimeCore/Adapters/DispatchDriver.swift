@@ -147,7 +147,7 @@ struct DispatchContext: Sendable {
   }
 }
 
-/// The factories of queues on libdispatch; what they give is as of the others.
+/// The factories of queues on libdispatch. They give what the others do: see `makeSerial`.
 extension QueueCore {
   /// A queue on a serial dispatch queue of Chime's own.
   package static func makeDispatch(_ options: QueueOptions) throws(Status) -> UInt64 {

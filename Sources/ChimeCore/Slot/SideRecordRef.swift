@@ -5,7 +5,6 @@ import Synchronization
 @safe struct SideRecordRef {
   let view: SideRecordView
 
-  private var record: TimerSideRecord { unsafeAddress { unsafe UnsafePointer(view.pointer) } }
 
   init(_ view: SideRecordView, of _: borrowing Writing) { self.view = view }
 
@@ -36,7 +35,7 @@ import Synchronization
     isBackground = false
     hasFirst = false
     jitter = 0
-    record.callbackEnd.store(.max, ordering: .relaxed)
+    view.record.callbackEnd.store(.max, ordering: .relaxed)
     wallDeadline = SideRecordView.followsNoWall
   }
 
@@ -44,7 +43,7 @@ import Synchronization
   func end() {
     unsafe writerFields.target?.release()
     unsafe writerFields.target = nil
-    unsafe record.named.exchange(nil, ordering: .acquiringAndReleasing)?.release()
+    unsafe view.record.named.exchange(nil, ordering: .acquiringAndReleasing)?.release()
     if let label = unsafe label {
       unsafe self.label = nil
       unsafe Labels.free(label)
@@ -71,7 +70,7 @@ import Synchronization
 
   /// When the callback has ended that left the rest of its end to the writer; `nil` if none did.
   func takeCallbackEnd() -> Int64? {
-    let end = record.callbackEnd.exchange(.max, ordering: .sequentiallyConsistent)
+    let end = view.record.callbackEnd.exchange(.max, ordering: .sequentiallyConsistent)
     return end == .max ? nil : end
   }
 
@@ -96,7 +95,7 @@ import Synchronization
   func makeNamed() -> NamedHandlers {
     if let named { return named }
     let fresh = NamedHandlers()
-    unsafe record.named.store(Unmanaged.passRetained(fresh), ordering: .releasing)
+    unsafe view.record.named.store(Unmanaged.passRetained(fresh), ordering: .releasing)
     return fresh
   }
 
@@ -104,51 +103,51 @@ import Synchronization
 
   var tickLimit: UInt64 {
     get { view.tickLimit }
-    nonmutating set { record.tickLimit.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.tickLimit.store(newValue, ordering: .releasing) }
   }
   var isBackground: Bool {
     get { view.isBackground }
-    nonmutating set { record.isBackground.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.isBackground.store(newValue, ordering: .releasing) }
   }
   var jitter: Int64 {
     get { view.jitter }
-    nonmutating set { record.jitter.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.jitter.store(newValue, ordering: .releasing) }
   }
   var hasFirst: Bool {
     get { view.hasFirst }
-    nonmutating set { record.hasFirst.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.hasFirst.store(newValue, ordering: .releasing) }
   }
   var first: Int64 {
     get { view.first }
-    nonmutating set { record.first.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.first.store(newValue, ordering: .releasing) }
   }
   var dueCount: UInt64 {
     get { view.dueCount }
-    nonmutating set { record.dueCount.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.dueCount.store(newValue, ordering: .releasing) }
   }
   var missed: UInt64 {
     get { view.missed }
-    nonmutating set { record.missed.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.missed.store(newValue, ordering: .releasing) }
   }
   var sequenceHigh: UInt32 {
     get { view.sequenceHigh }
-    nonmutating set { record.sequenceHigh.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.sequenceHigh.store(newValue, ordering: .releasing) }
   }
   var generationHigh: UInt32 {
     get { view.generationHigh }
-    nonmutating set { record.generationHigh.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.generationHigh.store(newValue, ordering: .releasing) }
   }
 
   var label: UnsafeMutablePointer<CChar>? {
     get { unsafe view.label }
-    nonmutating set { unsafe record.label.store(newValue, ordering: .releasing) }
+    nonmutating set { unsafe view.record.label.store(newValue, ordering: .releasing) }
   }
   var wallDeadline: Int64 {
     get { view.wallDeadline }
-    nonmutating set { record.wallDeadline.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.wallDeadline.store(newValue, ordering: .releasing) }
   }
   var targetID: UInt64 {
     get { view.targetID }
-    nonmutating set { record.targetID.store(newValue, ordering: .releasing) }
+    nonmutating set { view.record.targetID.store(newValue, ordering: .releasing) }
   }
 }

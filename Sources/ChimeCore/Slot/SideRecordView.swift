@@ -46,16 +46,11 @@ import Synchronization
 
   /// The target's reference, for a callback that holds the target: it was there before the callback began, and stays until
   /// that ends.
-  @unsafe var targetOfCallback: Unmanaged<TimerTarget>? { unsafe writerFields.target }
+  @unsafe var targetOfCallback: Unmanaged<TimerTarget>? { unsafe writerFieldsPointer.pointee.target }
 
   /// Behind the atomics and not one of their members: a change of a member is one of the whole to Swift, and so to the
   /// thread sanitizer, beside others who read the atomics.
   static var writerFieldsOffset: Int { (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
-
-  var writerFields: TimerSideRecord.WriterFields {
-    unsafeAddress { unsafe UnsafePointer(writerFieldsPointer) }
-    nonmutating unsafeMutableAddress { unsafe writerFieldsPointer }
-  }
 
   var writerFieldsPointer: UnsafeMutablePointer<TimerSideRecord.WriterFields> {
     // SAFETY: the allocation has put it there.

@@ -581,12 +581,12 @@ mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is re
 mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that never comes holds the run",
          (WATCHING, "word.isRunning && «(BROKEN || »slot.dueTime(word) != .max«)») && !slot.isBackground"),
          C("run_returns_beside_a_timer_that_never_comes"))
-mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
+mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not wake the run",
          (DIRECT, "    «if !BROKEN { »control.wakeRunIfWatched(slot)« }»\n"), I("cancel by id ends run"))
-mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
+mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not wake the run",
          (ENDING, "    if writing.before.isRunning«, !BROKEN» { control.wakeRunIfWatched(slot) }\n    // A side record"),
          I("release by id ends run"))
-mutation("writer-notes-no-end", "18", "Writing.end", "does not call `noteEnd`",
+mutation("writer-notes-no-end", "18", "Writing.finish", "does not wake the run",
          (WRITING_END, "      let replaced = commit(new)\n      «if !BROKEN { »control.wakeRunIfWatched(slot)« }»\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
@@ -1330,7 +1330,7 @@ mutation("creation-boot-time", "17", "QueueCore.make", "a dispatch queue accepts
 mutation("turn-without-time", "12", "TimerSlot.pendingCallbackTime", "an extra tick comes before those that were asked for earlier",
          (BATCH, "      «if !BROKEN { »time = sideRecord.writerFields.fireTime« }»\n"), M())
 mutation("random-beyond", "3", "QueueControlBlock.randomPart", "never draws the greatest number",
-         ("Queue/QueueCore+DueTimes.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
+         ("Storage/QueueControlBlock.swift", "((UInt64(most) &+ 1)", "((UInt64(most) &+ (BROKEN ? 0 : 1))"),
          C("jitter_has_each_of_its_values"))
 mutation("schedule-leeway-kept", "3", "Schedule.completed", "a leeway stays that is as long as the interval is now",
          ("Timer/Schedule.swift", "min(leeway, schedule.interval - 1)", "(BROKEN ? leeway : min(leeway, schedule.interval - 1))"),
