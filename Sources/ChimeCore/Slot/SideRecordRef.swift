@@ -5,7 +5,6 @@ import Synchronization
 @safe struct SideRecordRef {
   let view: SideRecordView
 
-
   init(_ view: SideRecordView, of _: borrowing Writing) { self.view = view }
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
