@@ -3,7 +3,7 @@ import ChimeCore
 
 // chime.h, "Queues".
 
-/// What kind of queue options are meant for.
+/// What kind of queue options are meant for. `dispatch`: serial and concurrent ones, too.
 package enum OptionsKind {
   case dispatch, host, precise, virtual, runLoop
 }

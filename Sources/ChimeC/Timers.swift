@@ -70,6 +70,7 @@ private func startAfter(
     on: queue, handler, context, selfRelease: false, first: delay, firstIsDeadline: false, leeway: leeway, out: timer)
 }
 
+/// `startFast` with a slot of the control block's list instead of the thread's cache; or else the long form.
 @inline(never)
 private func startSlow(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,

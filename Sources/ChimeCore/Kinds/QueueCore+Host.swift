@@ -140,7 +140,8 @@ extension QueueCore {
   /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time, unless it is not
   /// to: then it returns instead. `once`: returns when something has been called, too; ignored if nothing was, and
   /// nothing is left.
-  /// - Returns: ok, stopped, timeIsOver where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
+  /// - Returns: ok, stopped, timeIsOver where it may not wait; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a
+  ///   queue that gives records.
   package static func run(_ id: UInt64, untilStopped: Bool, waits: Bool = true, once: Bool = false) -> Status {
     .of { () throws(Status) in
       let (core, driver) = try findHost(id)

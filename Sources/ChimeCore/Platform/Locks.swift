@@ -73,8 +73,8 @@ import Synchronization
   }
 }
 
-/// What a thread sleeps by, on the monotonic clock, or several, of which a signal wakes one. (A `DispatchSemaphore` waits on the wall clock, and too long if that is
-/// stepped back.) Any thread wakes it.
+/// What a thread sleeps by, on the monotonic clock, or several threads, of which a signal wakes one. (A `DispatchSemaphore`
+/// waits on the wall clock, and too long if that is stepped back.) Any thread wakes it.
 @safe final class WakeUp: @unchecked Sendable {
   // SAFETY: allocated and initialised in init, freed in deinit, by when nobody sleeps or wakes.
   private let sleeper = UnsafeMutablePointer<chime_sleeper>.allocate(capacity: 1)

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// The variables of the process: made when the process begins, so that no fork comes between, and anew in a child. The floors below
-/// declare theirs as a `ProcessState`; here is the only list of all.
+/// The variables of the process: made when the process begins, so that no fork comes between, and anew in a child. The
+/// floors below declare theirs as a `ProcessState`; here is the only list of all.
 extension Fork {
   /// All types that have some, in the order in which a child reinitialises them. (Tests/Faults/process_state.py finds
   /// others.)

@@ -91,6 +91,7 @@ struct Batch {
         if word.hasPendingCallback, word.isLive { addPendingCallback(of: slot) }
         continue
       }
+      // `.min` is the time of callbacks that come before all ticks.
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline <= latest || word.hasWriter {
         ready.append(

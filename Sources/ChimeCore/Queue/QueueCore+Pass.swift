@@ -118,7 +118,8 @@ extension QueueCore {
       if batch.wantsSlice || records.endIsWanted { break }
       let now = control.now
       if let next, next <= now { break }
-      // Where timers have ended since they came, others may follow, each of which would bring a pass of its own.
+      // Where timers have ended since they came, the wake-up stays: otherwise each of those that follow them would bring a
+      // pass of its own.
       if earliestAdmitted <= now { earliestAdmitted = .max }
       if !control.runsInCalls { next = min(next ?? .max, earliestAdmitted) }
       control.nextWakeUp = next ?? .max
@@ -134,7 +135,7 @@ extension QueueCore {
     driver.wake(self)
   }
 
-  /// Sorts timers that other threads have changed into the wheel, the next batch, or the retired slots.
+  /// Sorts timers that other threads have changed into the wheel, the next batch, or `batch.released`.
   func takeInbox(_ pass: borrowing Pass) {
     if !control.inboxIsEmpty { takeWhatIsInInbox(pass) }
     entries.store(wheel.entryCount, ordering: .relaxed)
@@ -153,8 +154,8 @@ extension QueueCore {
     }
   }
 
-  /// Decides where a slot goes whose word has changed. A slot whose handler is running is skipped: the handler's end
-  /// sends it again.
+  /// Decides where a slot goes whose word has changed. A busy one is skipped: what follows the end of its callback, or
+  /// record, places it or sends it again.
   private func admit(_ slot: TimerSlot, _ word: TimerWord, _ pass: borrowing Pass) {
     if word.isBusy {
       // A tick that was taken as a record ends with the next taking, which must come in time for what is due now.
@@ -197,7 +198,7 @@ extension QueueCore {
         if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
         if endsEarly, batch.isOpen, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
-        // (P4d.)
+        // Handed over below (P4d).
         batch.others.append(item.slot)
       }
     }

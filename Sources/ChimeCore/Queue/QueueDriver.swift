@@ -1,7 +1,7 @@
 /// What wakes a queue. This is most of what differs between kinds of queues.
 ///
-/// Only the pass arms; any other thread only wakes. `arm`, `wake`, `close` and `tellObstacle` must be written; of the others, a kind overrides
-/// those under a heading that is true of it.
+/// Only the pass arms; any other thread only wakes. `arm`, `wake`, `close` and `tellObstacle` must be written; of the
+/// others, a kind overrides those under a heading that is true of it.
 package protocol QueueDriver: AnyObject, Sendable {
   /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass. A driver that can only wait on
   /// the monotonic clock waits until `control.monotonicTime` of it.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One timer: 64 bytes in the slab, one cache line.
+/// One timer: 64 bytes in the slab, one cache line. Its slot's inbox link and wheel position lie beside the cells (`Slab`).
 ///
 /// Access: any thread may read and swap `word`. The other atomics are written only by the writer (or the owner of a
 /// free slot), and may be read by any thread: as a hint that a compare-and-swap on the word then proves, or between two

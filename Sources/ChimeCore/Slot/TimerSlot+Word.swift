@@ -1,8 +1,8 @@
 import Synchronization
 
-/// All that is ever done to the word of a slot that others may know, here and by a `Writing`: a swap, a swap that is tried again, or an atomic OR
-/// or AND of flags. Those that can fail take the word that the caller has read and decided on,
-/// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
+/// All that is ever done to the word of a slot that others may know, here and by a `Writing`: a swap, a swap that is tried
+/// again, or an atomic OR or AND of flags. Those that can fail take the word that the caller has read and decided on, and
+/// say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.merging`).
 extension TimerSlot {
   var word: TimerWord { TimerWord(cell.word.load(ordering: .acquiring)) }
 

@@ -4,7 +4,8 @@
 /// - 3, busy: a callback has started and has not returned
 /// - 4, writer: one thread owns the cell; everybody else waits or comes back
 /// - 5, inbox: the slot is linked in its queue's inbox
-/// - 6, callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record
+/// - 6, callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record. Or
+///   nothing is to be called, and the timer releases itself at that turn (`Writing.commit(atRest:)`)
 /// - 7, enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent
 ///   queue, and has not begun
 /// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it

@@ -3,7 +3,7 @@
 extension TimerRef {
   /// Becomes the timer's writer; `nil` when the id is stale.
   /// - Parameter sending: the pass will have to look. The timer is sent to the inbox at once, which saves
-  ///   `Writing.end` a step.
+  ///   `finish` a step.
   @inline(__always)
   func beginWriting(sending: Bool = false) -> Writing? {
     // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
@@ -163,6 +163,7 @@ extension QueueControlBlock {
   func freeFast(_ writing: consuming Writing, withContext: Bool) -> Writing? {
     let slot = writing.slot
     let others: CellFlags = withContext ? .hasSideRecord : [.hasSideRecord, .ownsContext]
+    // One of these flags makes it larger than any version.
     let version = slot.versionAndFlags & (Handle.versionMask | others.rawValue) &+ 1
     guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
       return writing

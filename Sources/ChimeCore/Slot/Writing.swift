@@ -5,7 +5,7 @@
 /// writer forgets that could never be changed again, and all who try would wait. So the checked build fails there.
 struct Writing: ~Copyable {
   let slot: TimerSlot
-  /// The word that the writer found; of a slot that was free or released, none.
+  /// The word that the writer found; of a slot that was free, none.
   let before: TimerWord
 
   fileprivate init(_ slot: TimerSlot, _ before: TimerWord) {
@@ -65,7 +65,8 @@ extension TimerSlot {
     swap(word, for: word.setting(flags | TimerWord.writerBit)) ? Writing(self, word) : nil
   }
 
-  /// Frees the slot of a timer that is not busy and had no side record; `nil` if the word has changed.
+  /// Makes the slot of a timer that is not busy, and had no side record, a free one, which stays this thread's; `nil` if the
+  /// word has changed.
   func tryFree(_ word: TimerWord) -> Writing? { swap(word, for: word.freed) ? Writing(self, word) : nil }
 
   /// Becomes the owner of a released slot; `nil` if another thread owns it (P4c).
@@ -81,8 +82,8 @@ extension TimerSlot {
 // MARK: Giving it up, by a swap of the word
 
 extension Writing {
-  /// Makes a free slot, which has its cell filled in, a timer of the queue with that id; the slot is still the
-  /// caller's if that queue was released before.
+  /// Makes a free slot, which has its cell filled in, a timer of the queue with that id, and gives `nil`; the slot is still
+  /// the caller's if that queue was released before.
   ///
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
   /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8). A timer

@@ -1,5 +1,5 @@
 /// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
-/// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
+/// waiting thread (`chime_queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
 struct Frame {
   var control: QueueControlBlock
   let thread: ThreadState

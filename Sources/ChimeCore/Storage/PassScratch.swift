@@ -61,8 +61,8 @@ import Synchronization
   }
 }
 
-/// A list in a `PassScratch`: it never grows beyond its capacity, since a slot has at most so many places in it. What lies behind its end is
-/// memory that may be used, too.
+/// A list in a `PassScratch`: it never grows beyond its capacity, since a slot has at most so many places in it. What lies
+/// behind its end is memory that may be used, too.
 @safe struct PassList<Element: BitwiseCopyable> {
   // SAFETY: `capacity` elements, of which the first `count` have been written.
   private(set) var base: UnsafeMutablePointer<Element>?

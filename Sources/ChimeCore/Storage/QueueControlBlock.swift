@@ -351,7 +351,8 @@ extension GivenOut: AtomicRepresentable {
     }
   }
 
-  /// `wake` where nobody waits for another thread that is about to do it: each thread that does not see it done calls the driver.
+  /// `wake` where nobody waits for another thread that is about to do it: each thread that does not see it done calls the
+  /// driver.
   @inline(never)
   private func wakeAsAll(_ passes: UInt64) {
     // Stored by passes only, which look at everything once more before they sleep.

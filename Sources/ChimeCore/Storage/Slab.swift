@@ -140,8 +140,7 @@ enum Slab: ProcessState {
     return unsafe chunk.unsafelyUnwrapped
   }
 
-  /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
-  /// `Writing.end`; P2).
+  /// Where the wheel has placed a slot. Written by the pass, read by writers (see `Writing.finish`; P2).
   static func position(of index: SlotIndex) -> WheelPosition { position(of: slot(index)) }
 
   /// Without looking the chunk up, whose cells begin so many before.

@@ -242,7 +242,7 @@ mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered
 mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "    var hasCancelled = status == .running\n    guard status.isRunning«, !BROKEN» else { return status }"),
          C("cancel_and_wait_waits_for_the_handler"))
-mutation("rests-unreleased", "8", "Writing.end(atRest:)", "a timer that is cancelled from elsewhere does not release itself",
+mutation("rests-unreleased", "8", "Writing.finish", "a timer that is cancelled from elsewhere does not release itself",
          (WRITING_END, "      if «!BROKEN, »new.isOver, slot.flags.contains(.selfRelease) {"),
          C("a_timer_releases_itself_however"), M())
 mutation("postponed-missed", "5", "forgetMissed", "what was missed before a suspend counts after a postponement",
@@ -515,12 +515,12 @@ mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer w
          I("and restart"))
 mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
          (WHEEL, "    if word.isRunning«, !BROKEN || !word.hasWriter» { place(slot,"), I("and resume"))
-mutation("position-after-swap", "1, 3", "Writing.end", "reads the position after the last swap only, and links then",
+mutation("position-after-swap", "1, 3", "Writing.finish", "reads the position after the last swap only, and links then",
          (WRITING_END, "«    if BROKEN, !new.hasPendingCallback {\n      let replaced = commit(new)\n"
                        "      if !slot.isPlaced(by: time, control) {\n        slot.link(into: control)\n"
                        "        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n"
                        "»    let isPlaced = !new.hasPendingCallback && slot.isPlaced(by: time, control)\n"), I("and restart"))
-mutation("flag-before-link", "1, 3", "Writing.end", "the flag comes with the word, the link afterwards",
+mutation("flag-before-link", "1, 3", "Writing.finish", "the flag comes with the word, the link afterwards",
          (WRITING_END, "«    if BROKEN, !isPlaced {\n      let replaced = commit(new)\n      slot.link(into: control)\n"
                        "      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n"
                        "»    let replaced = isPlaced ? commit(new) : commit(new, inInboxOf: control)\n"),
