@@ -25,7 +25,7 @@ LANDING := \
 
 MORE := \
   mutations-whole release release-in-use release-pages release-abi release-bytes \
-  fuzz-new swift-address virtual-time swift-package service soak spin leaks \
+  swift-long fuzz-new swift-address virtual-time swift-package service soak spin leaks \
   lib-riscv64 riscv64-csuite riscv64-faults riscv64-examples arm64-examples \
   lib-musl musl-csuite musl-static-csuite musl-faults musl-examples \
   lib-arm64-musl arm64-musl-csuite arm64-musl-shared-csuite arm64-musl-faults \
@@ -112,8 +112,12 @@ docs: ; $(STEP) "manual pages and HTML: no warning, nothing too wide, each link 
 
 # ---- Swift, and other languages ------------------------------------------------------------------------------------------
 
-swift: ; $(STEP) "tests" env CHIME_STEPS=$(if $(WHOLE),20000,5000) CHIME_ROUNDS=$(if $(WHOLE),10000,300) \
-  COUNT=$(if $(WHOLE),10000,300) .ci/watched.sh 1500 swift test
+swift: ; $(STEP) "tests" env CHIME_STEPS=5000 CHIME_ROUNDS=300 COUNT=300 .ci/watched.sh 1500 swift test
+# Tests of virtual time by themselves: beside those that keep all threads of tasks busy for minutes each advance waits three
+# seconds for its own.
+swift-long: swift
+	$(STEP) "tests of random programs, more of them" sh -c 'CHIME_STEPS=20000 CHIME_ROUNDS=10000 .ci/watched.sh 1500 \
+	  swift test --filter "ModelTests|TimeoutTests|TaskCallTests" && COUNT=10000 .ci/watched.sh 1500 swift test --filter VirtualTimeTests'
 # Sanitizers make everything 5 to 20 times slower: fewer rounds of the C suite, fewer steps of the random models, and no
 # tests of virtual time, whose advance waits three seconds at most for an actor that other tests keep busy.
 swift-thread: ; $(STEP) "tests, thread sanitizer" env CSUITE_SCALE=200 CHIME_STEPS=$(if $(WHOLE),5000,1000) CHIME_ROUNDS=50 \
