@@ -3,9 +3,9 @@ import ChimeCore
 
 // chime.h, "Queues".
 
-/// What kind of queue options are meant for. `dispatch`: serial and concurrent ones, too.
+/// What kind of queue options are meant for. `threads`: serial, concurrent and dispatch ones, and the main queue's.
 package enum OptionsKind {
-  case dispatch, host, precise, virtual, runLoop
+  case threads, host, precise, virtual, runLoop
 }
 
 /// The options in the core's form, or the reason for a refusal.
@@ -25,7 +25,7 @@ package func queueOptions(
   if unsafe kind != .virtual && o.seed != 0 {
     throw Status.invalidArgument.because("options.seed is for virtual queues only")
   }
-  if unsafe kind != .dispatch && o.qos != 0 {
+  if unsafe kind != .threads && o.qos != 0 {
     throw Status.invalidArgument.because("options.qos is for serial, concurrent and dispatch queues only")
   }
   guard unsafe 0...99 ~= o.realtime_priority else {
@@ -36,7 +36,7 @@ package func queueOptions(
   let flags: Int =
     switch kind {
     case .host: CHIME_QUEUE_FLAG_HONOUR_LEEWAY | CHIME_QUEUE_FLAG_BOUND | CHIME_QUEUE_FLAG_RECORDS
-    case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_FLAG_HONOUR_LEEWAY
+    case .virtual, .threads, .precise, .runLoop: CHIME_QUEUE_FLAG_HONOUR_LEEWAY
     }
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
     throw unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags))
@@ -44,7 +44,7 @@ package func queueOptions(
   guard unsafe kind == .precise || o.realtime_priority == 0 else {
     throw Status.invalidArgument.because("options.realtime_priority is for precise queues only")
   }
-  guard unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
+  guard unsafe kind == .threads || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
     throw Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues")
   }
   guard unsafe o.hook_finalizer == nil || o.enter != nil || o.leave != nil else {
@@ -114,9 +114,9 @@ public func chime_queue_create(
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   let make: (kind: OptionsKind, function: (QueueOptions) throws(Status) -> UInt64)
   switch Int(kind) {
-  case CHIME_QUEUE_SERIAL: make = (.dispatch, QueueCore.makeSerial)
-  case CHIME_QUEUE_CONCURRENT: make = (.dispatch, QueueCore.makeConcurrent)
-  case CHIME_QUEUE_DISPATCH: make = (.dispatch, QueueCore.makeDispatch)
+  case CHIME_QUEUE_SERIAL: make = (.threads, QueueCore.makeSerial)
+  case CHIME_QUEUE_CONCURRENT: make = (.threads, QueueCore.makeConcurrent)
+  case CHIME_QUEUE_DISPATCH: make = (.threads, QueueCore.makeDispatch)
   case CHIME_QUEUE_HOST: make = (.host, QueueCore.makeHost)
   case CHIME_QUEUE_PRECISE: make = (.precise, QueueCore.makePrecise)
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
@@ -130,7 +130,7 @@ public func chime_queue_create_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  return unsafe making(queue, pointer, for: .dispatch) { options throws(Status) in try QueueCore.makeMain(options) }
+  return unsafe making(queue, pointer, for: .threads) { options throws(Status) in try QueueCore.makeMain(options) }
 }
 
 @_cdecl("chime_queue_create_on_dispatch") @implementation
@@ -140,7 +140,7 @@ public func chime_queue_create_on_dispatch(
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   guard let dispatch_queue = unsafe dispatch_queue else { return Arguments.null("dispatch_queue").rawValue }
-  return unsafe making(queue, pointer, for: .dispatch) { options throws(Status) in
+  return unsafe making(queue, pointer, for: .threads) { options throws(Status) in
     try unsafe QueueCore.makeWrapping(dispatch_queue, options)
   }
 }

@@ -180,7 +180,9 @@ extension QueueCore {
       throw Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime")
     }
     guard !context.isMain || MainQueue.prepare() else { throw .resource }
-    return try make(options, handOver: context.handOver) { DispatchDriver($0, context) }
+    return try make(options, makeWorker: context.handOver.map { queue in { queue.makeWorker($0) } }) {
+      DispatchDriver($0, context)
+    }
   }
 }
 

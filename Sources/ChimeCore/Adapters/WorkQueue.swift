@@ -2,7 +2,7 @@ internal import CPlatform
 import Synchronization
 
 /// A `dispatch_queue_t`, Chime's or the host's; retained as long as this object lives. Any thread.
-@safe package final class WorkQueue: BlockQueue, Sendable {
+@safe package final class WorkQueue: Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit.
   nonisolated(unsafe) let raw: UnsafeMutableRawPointer
 

@@ -71,7 +71,7 @@ extension QueueCore {
     if Fork.isChild { throw .inChild }
     try Pool.prepare().orThrow()
     do {
-      return try make(options, handOver: isConcurrent ? PoolQueue(options.qos) : nil) {
+      return try make(options, makeWorker: isConcurrent ? { PoolItem.makeWorker(options.qos, $0) } : nil) {
         PoolDriver($0, options.qos, isConcurrent: isConcurrent)
       }
     } catch {

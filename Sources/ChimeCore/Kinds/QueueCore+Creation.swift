@@ -20,7 +20,7 @@ extension QueueCore {
   @inline(never)
   package static func make(
     _ options: QueueOptions, isVirtual: Bool = false, runsInCalls: Bool = false,
-    handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
+    makeWorker: WorkerMaker? = nil, driver: (QueueCore) -> any QueueDriver
   ) throws(Status) -> UInt64 {
     let isWall = !isVirtual && options.clock == .wall
     if !Fork.isChild {
@@ -40,7 +40,7 @@ extension QueueCore {
       throw status
     }
     control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
-    let core = QueueCore(id: id, control: control, options, handOver: handOver)
+    let core = QueueCore(id: id, control: control, options, makeWorker: makeWorker)
     core.open(driver(core))
     return id
   }

@@ -1,12 +1,7 @@
 internal import CPlatform
 import Synchronization
 
-/// Where closures run, later, and at the same time.
-package protocol BlockQueue: AnyObject, Sendable {
-  func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker
-}
-
-/// A closure that runs there when it is asked for; how often it was asked for since it began makes no difference.
+/// A closure that runs elsewhere, later, when it is asked for; how often it was asked for since it began makes no difference.
 package protocol Worker: AnyObject, Sendable {
   /// Makes no object. Any thread.
   func run()
@@ -18,6 +13,8 @@ package protocol Worker: AnyObject, Sendable {
   /// if it did not.
   func runStarvingTurn() throws(Forked) -> Bool
 }
+
+package typealias WorkerMaker = (@escaping @Sendable () throws(Forked) -> Void) -> any Worker
 
 extension Worker {
   package func runAfterTurn() { run() }

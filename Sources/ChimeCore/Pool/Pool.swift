@@ -15,7 +15,7 @@ import Synchronization
 /// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
 /// Where the system refuses a thread, see `begin(triesLeft:)` and `rescue`. (P23, P23b, P23c.)
 package enum Pool: ProcessState {
-  static var mostThreads: Int { 255 }
+  static var threadLimit: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
   static var fewestThreads: Int { 2 }
 

@@ -52,6 +52,14 @@ import Synchronization
     PoolRequests.add(self)
   }
 
+  /// One that makes a concurrent queue's callbacks.
+  static func makeWorker(_ qos: QualityOfService, _ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker {
+    Pool.prepareWorker()
+    let item = PoolItem(qos)
+    item.open { _ throws(Forked) in try body() }
+    return item
+  }
+
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
   func arm(at time: Int64) {
     let rescue = Pool.state.withContendedLock { state in
@@ -147,19 +155,6 @@ import Synchronization
       return state.lookFromOutside(now)
     }
     Pool.rescue(rescue)
-  }
-}
-
-/// Where a concurrent queue's handlers run.
-final class PoolQueue: BlockQueue {
-  private let qos: QualityOfService
-  init(_ qos: QualityOfService) { self.qos = qos }
-
-  func makeWorker(_ body: @escaping @Sendable () throws(Forked) -> Void) -> any Worker {
-    Pool.prepareWorker()
-    let item = PoolItem(qos)
-    item.open { _ throws(Forked) in try body() }
-    return item
   }
 }
 

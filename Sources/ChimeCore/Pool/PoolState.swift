@@ -80,13 +80,13 @@ struct PoolState {
   private var canSpareThread: Bool { threads > Pool.fewestThreads && !noThreadIsFree && ready.isEmpty }
 
   /// As many as there are items can have a turn, beside those that have been closed in theirs.
-  private var mostThreads: Int { min(max(PoolCount.items + closedTurns, Pool.fewestThreads), Pool.mostThreads) }
+  private var mostThreads: Int { min(max(PoolCount.items + closedTurns, Pool.fewestThreads), Pool.threadLimit) }
 
   private var noThreadIsFree: Bool { idle + born + spinning == 0 }
 
   /// Whether an item may be without a turn and a thread that comes for it.
   private var lacksThread: Bool {
-    noThreadIsFree && (refusedUntil != nil || threads < mostThreads || threads >= Pool.mostThreads)
+    noThreadIsFree && (refusedUntil != nil || threads < mostThreads || threads >= Pool.threadLimit)
   }
 
   /// Whether a bell would bring a thread that may take no turn, and looks at the marks soon anyway (P23d).
@@ -122,7 +122,7 @@ struct PoolState {
 
   /// Whether what is ready waits for threads that there may never be.
   var isStarving: Bool {
-    !ready.isEmpty && noThreadIsFree && (refusedUntil != nil || threads >= Pool.mostThreads)
+    !ready.isEmpty && noThreadIsFree && (refusedUntil != nil || threads >= Pool.threadLimit)
   }
 
   // MARK: What is asked for without the lock
@@ -135,7 +135,7 @@ struct PoolState {
     var now = Bell.waiting(idle) | (spinning > 0 ? Bell.spins : 0) | (born > 0 ? Bell.comes : 0)
     if looksSoon { now |= Bell.looksSoon }
     if !beginsStep, lacksThread {
-      now |= refusedUntil != nil || threads >= Pool.mostThreads ? Bell.starves : Bell.lacksThread
+      now |= refusedUntil != nil || threads >= Pool.threadLimit ? Bell.starves : Bell.lacksThread
     }
     if now == shown, !beginsStep { return }
     shown = now
@@ -406,7 +406,7 @@ extension PoolState {
     let time = heap.earliest { !$0.hasTurn }
     if ready.isEmpty, time == .max { return }
     if noThreadIsFree {
-      if threads < Pool.mostThreads, refusedUntil == nil {
+      if threads < Pool.threadLimit, refusedUntil == nil {
         invariantFailure("nobody looks after what is wanted of the pool", Int64(threads), Int64(PoolCount.items))
       }
     } else if born == 0, spinning == 0, !PoolRequests.isRung {

@@ -26,12 +26,12 @@ final class HandOver: @unchecked Sendable {
     var asked: UInt64 = 0
   }
 
-  private let target: any BlockQueue
+  private let makeWorker: WorkerMaker
   private let state = Locked(State())
   private let batch = DeliveryBatch()
 
-  init(_ target: any BlockQueue) {
-    self.target = target
+  init(_ makeWorker: @escaping WorkerMaker) {
+    self.makeWorker = makeWorker
     state.withLock { $0.workers.reserveCapacity(HandOver.mostWorkers) }
   }
 
@@ -120,7 +120,7 @@ final class HandOver: @unchecked Sendable {
   @inline(never)
   private func addWorker(_ state: inout State) {
     let number = state.workers.count
-    state.workers.append(target.makeWorker { [self] () throws(Forked) in try runWork(number) })
+    state.workers.append(makeWorker { [self] () throws(Forked) in try runWork(number) })
     state.idle |= 1 << UInt64(number)
   }
 

@@ -85,7 +85,7 @@ extension QueueCore {
   /// Takes in the changes of other threads, and gives the time before that.
   @inline(__always)
   private func takeChanges(_ pass: borrowing Pass) -> Int64 {
-    control.followWallClock(pass)
+    followWallClock(pass)
     let now = control.now
     takeInbox(pass)
     return now
@@ -122,6 +122,7 @@ extension QueueCore {
       // pass of its own.
       if earliestAdmitted <= now { earliestAdmitted = .max }
       if !control.runsInCalls { next = min(next ?? .max, earliestAdmitted) }
+      if wallLookTime != .max { next = min(next ?? .max, wallLookTime) }
       control.nextWakeUp = next ?? .max
       if closing.hasBegun { break }
       if control.stepIsPending { break }
@@ -193,9 +194,9 @@ extension QueueCore {
       }
       if handOver == nil {
         let now = control.now
-        let before = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
+        let atTurn = invariantsAreChecked ? batch.stateAtTurn(of: slot) : nil
         try deliver(&tick, slot, item.kind, at: now, isAlone: true, pass.frame)
-        if let before, !closing.hasBegun { batch.checkThatTurnWasUsed(item, before, at: now) }
+        if let atTurn, !closing.hasBegun { batch.checkThatTurnWasUsed(item, atTurn, at: now) }
         if endsEarly, batch.isOpen, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // Handed over below (P4d).
@@ -363,11 +364,14 @@ extension QueueCore {
   }
 }
 
-extension QueueControlBlock {
-  /// Moves the timers that follow the wall clock, if it was stepped since the last pass.
+extension QueueCore {
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass. Those that another thread is writing,
+  /// which may stand still, are looked at again later.
   fileprivate func followWallClock(_ pass: borrowing Pass) {
     // On any clock: the step may have been meant for an earlier queue of the control block.
-    let isToLook = takeStep()
-    if isWall { followWallOffset(isToLook) }
+    let isToLook = control.takeStep() || wallLookTime != .max
+    guard control.isWall else { return }
+    let areMoved = control.followWallOffset(isToLook)
+    wallLookTime = areMoved ? .max : control.now.saturatingAdd(Tunables.writer)
   }
 }

@@ -38,15 +38,18 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// The first placement of the timers that passes have taken out of the inbox; the next wake-up is no later, even if
   /// that timer has ended. Past: none.
   var earliestAdmitted = Int64.max
+  /// When timers are to be looked at again that another thread was writing when the wall clock was stepped; `Int64.max` for
+  /// none. The pass's.
+  var wallLookTime = Int64.max
 
-  init(id: UInt64, control: QueueControlBlock, _ options: QueueOptions, handOver: (any BlockQueue)?) {
+  init(id: UInt64, control: QueueControlBlock, _ options: QueueOptions, makeWorker: WorkerMaker?) {
     self.id = id
     self.control = control
     label = options.label
     givesRecords = options.givesRecords
     ticksAreRare = options.givesRecords || control.isWall
     hooks = options.hooks
-    self.handOver = handOver.map { HandOver($0) }
+    handOver = makeWorker.map { HandOver($0) }
     wheel = Wheel(control: control, shift: control.shift, now: control.now)
     super.init()
   }

@@ -124,20 +124,22 @@ struct WallOffset: Equatable {
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
 /// timer whose next tick is due at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueControlBlock {
-  /// Called by a pass.
+  /// Called by a pass. False if a timer is being written by a thread that stands still, so that the next pass has to look.
   @inline(never)
-  func followWallOffset(_ isToLook: Bool) {
+  func followWallOffset(_ isToLook: Bool) -> Bool {
     let offset = lookAtWallClock()
     // A writer that has seen a step before a pass has is followed even if the clock is back where it was.
-    if offset == wallOffset, !isToLook { return }
+    if offset == wallOffset, !isToLook { return true }
     wallOffset = offset
+    var areMoved = true
     forEachSlot { slot in
       // A writer may be making the side record.
       let word = slot.wordInOrder
       if word.isLive, word.hasWriter || slot.hasSideRecord {
-        TimerRef(slot: slot, version: slot.version).followWallClock()
+        areMoved = TimerRef(slot: slot, version: slot.version).followWallClock() && areMoved
       }
     }
+    return areMoved
   }
 
   /// The offset now. It is the one of the last pass unless the clock was stepped since: so equal times of day are equal
@@ -170,9 +172,22 @@ extension QueueControlBlock {
 }
 
 extension TimerRef {
-  /// Makes the deadline agree with the wall clock. Called for each timer after a step.
-  fileprivate func followWallClock() {
-    guard let writing = beginWriting() else { return }
+  /// Makes the deadline agree with the wall clock. Called for each timer after a step. False if another thread writes the timer
+  /// and does not come to an end, for which only virtual time waits.
+  fileprivate func followWallClock() -> Bool {
+    var spinWait = SpinWait()
+    while let word {
+      if word.hasWriter {
+        if control.isVirtual { spinWait.pause() } else if !spinWait.spin() { return false }
+      } else if let writing = slot.beginWriting(word) {
+        followWallClock(writing)
+        return true
+      }
+    }
+    return true
+  }
+
+  private func followWallClock(_ writing: consuming Writing) {
     // Looked at anew: a writer may have seen a later step than the pass has (P13).
     guard writing.ownWallOffset != nil, let sideRecord = writing.sideRecord,
       let (deadline, time) = writing.following(control.lookAtWallClock())

@@ -88,11 +88,6 @@ import Synchronization
 
   // MARK: Ticks and generations
 
-  /// How many ticks a timer with that word has delivered. The one that has finished it is not counted in the cell.
-  func wholeSequence(_ word: TimerWord) -> UInt64 {
-    UInt64(sideRecord?.sequenceHigh ?? 0) << 32 &+ UInt64(sequence) &+ (word.isFinished ? 1 : 0)
-  }
-
   /// The whole generation of a timer with that word.
   @inline(__always)
   func generation(_ word: TimerWord) -> UInt64 {

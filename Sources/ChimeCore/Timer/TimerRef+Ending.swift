@@ -102,15 +102,14 @@ extension TimerRef {
     }
     let word = writing.before
     if word.state == .running || word.state == .suspended { writing.sideRecord?.noteStop() }
-    let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
-      .clearing(TimerWord.callbackPendingBit)
+    let released = word.released.clearing(TimerWord.callbackPendingBit)
     let control = control
     if control.isLimited { control.noteReleased(writing) }
-    let owned = writing.commit(released: withQueue ? released.endedWithQueue(version) : released)
+    let kept = writing.commit(released: withQueue ? released.endedWithQueue(version) : released)
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.wakeRunIfWatched(slot)
-    guard let owned else { return Trace.noteLast(.released, self, .running) }
-    do { try freeOrRetire(owned, withQueue) } catch { return .inChild }
+    guard let kept else { return Trace.noteLast(.released, self, .running) }
+    do { try freeOrRetire(kept, withQueue) } catch { return .inChild }
     return .ok
   }
 

@@ -871,7 +871,7 @@ mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    «if !BROKEN { »chime_own_files_close_inherited()« }»\n"), F("fork", "descriptors"))
 mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child's ids begin where its parent's did",
-         ("Storage/HandleTable.swift", "Table(first: «BROKEN ? 0 : »made.load(ordering: .relaxed))"),
+         ("Storage/HandleTable.swift", "first.store(«BROKEN ? 0 : »entries.count, ordering: .relaxed)"),
          F("fork", "a_child_that_begins_anew"))
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
          ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
@@ -879,6 +879,11 @@ mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the desc
 mutation("wall-writer-calls-no-pass", "17", "checkThatPassFollows", "P13: a deadline that no pass has visited after the step that it was written by stays so",
          ("Queue/WallClock.swift", "if «!BROKEN, »let offset, offset != wallOffset { wakeAfterStep() }"),
          I("deadlines written beside steps that no pass sees"))
+mutation("wall-visit-waits", "17", "TimerRef.followWallClock", "P13: after a step a pass waits for a change that stands still",
+         ("Queue/WallClock.swift", "if «BROKEN || »control.isVirtual { spinWait.pause() }"),
+         I("a step of the wall clock beside a change"))
+mutation("wall-visit-not-again", "17", "QueueCore.armNextWakeUp", "P13: a timer that was being written when the clock was stepped is not looked at again",
+         ("Queue/QueueCore+Pass.swift", "if «!BROKEN, »wallLookTime != .max {"), I("a step of the wall clock beside a change"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
          ("Queue/WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
@@ -1094,7 +1099,10 @@ mutation("free-slots-forget", "14", "FreeSlots.append", "a list of free slots th
 mutation("cache-keeps-less", "10", "ThreadCache.takeOldest", "a thread's cache gives the second before the first",
          ("Storage/ThreadCache.swift", "return unsafe ring[Int(«(»popped« &+ (BROKEN ? 1 : 0))» & 63)]"), W("aThreadsCacheGivesTheSlot"))
 mutation("table-same-version", "10", "HandleTable.remove", "the id of an object that was removed names the next one",
-         ("Storage/HandleTable.swift", "table.entries[index].version += «BROKEN ? 0 : »1"), W("anIDNamesItsObject"))
+         ("Storage/HandleTable.swift", "desired: «BROKEN ? version : »version + 1, ordering: .sequentiallyConsistent"),
+         W("anIDNamesItsObject"))
+mutation("table-without-pins", "10", "HandleTable.remove", "P7: an object goes while another thread finds it",
+         ("Storage/HandleTable.swift", "    while «!BROKEN, »entries[index].pins.load"), I("an object found by its id"))
 mutation("named-handlers-at-the-end", "12", "NamedHandlers.add", "a handler that takes another's place comes last",
          ("Slot/NamedHandlers.swift", "guard «!BROKEN, »let index = index(of: key, in: entries) else {\n      entries.append"),
          W("namedHandlersAreCalledInTheOrder"))
@@ -1352,7 +1360,7 @@ refused("writing-used-after-end", "a writer stores something after its end",
         (RUNNING, "    let word = writing.before\n    writing.finish(word)\n«    writing.leeway = .none\n»    return .ok\n  }\n\n  /// Requests"),
         "used after consume")
 refused("writing-kept", "a writer goes on beside a copy of itself",
-        ("Queue/WallClock.swift", "    guard let writing = beginWriting() else { return }\n«    let kept = writing\n    defer { kept.undo() }\n»"),
+        ("Queue/WallClock.swift", "      } else if let writing = slot.beginWriting(word) {\n«        let kept = writing\n        defer { kept.undo() }\n»"),
         "consumed more than once|used after consume")
 refused("writing-lent-is-ended", "who was lent a writing ends it",
         (CREATION, "      if unsafe label == nil {\n«        writing.undo()\n»"), "is borrowed and cannot be consumed")

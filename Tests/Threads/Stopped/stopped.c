@@ -41,14 +41,25 @@ enum {
   ASYNC,
   OTHER_ASYNC,
   MAKE,
+  OBJECTS,
   QUERIES,
   PROBES
 };
 static const char *const probe_names[PROBES] = {
-    "ticks of the same queue", "ticks of another queue",       "a start that is due, and its tick",
-    "start, cancel, release",  "a hundred of these",           "a start at a limit, and its tick",
-    "timers with options",     "calls on the same timer",      "a function on the same queue",
-    "one on another queue",    "making and releasing a queue", "queries"};
+    [TICKS] = "ticks of the same queue",
+    [OTHER_TICKS] = "ticks of another queue",
+    [START] = "a start that is due, and its tick",
+    [START_FAR] = "start, cancel, release",
+    [MANY] = "a hundred of these",
+    [LIMITED] = "a start at a limit, and its tick",
+    [OPTIONS] = "timers with options",
+    [SAME_TIMER] = "calls on the same timer",
+    [ASYNC] = "a function on the same queue",
+    [OTHER_ASYNC] = "one on another queue",
+    [MAKE] = "making and releasing a queue",
+    [OBJECTS] = "another target and value",
+    [QUERIES] = "queries",
+};
 
 static struct shared {
   atomic_int asked[PROBES], answered[PROBES]; /* rounds */
@@ -105,8 +116,8 @@ static chime_queue_t same, other, made, elsewhere, ended;
 static chime_queue_t limited;      /* where each slot comes from the list, and goes back there */
 static chime_timer_t timer, fresh; /* the probes' too; made anew for each call */
 static chime_timer_t overdue;      /* on a run loop, in a mode that does not run */
-static chime_target_t target;
-static chime_expiring_t value;
+static chime_target_t target, other_target;
+static chime_expiring_t value, other_value;
 static char text[65536], probe_text[4096];
 static size_t count_;
 
@@ -218,7 +229,7 @@ static void set_background_within(void) { chime_timer_set_background(fresh, 1); 
 static void add_handler_within(void) { chime_timer_add_handler(fresh, "stands still", nothing, NULL, NULL); }
 static void queue_suspend(void) { chime_queue_suspend(made); }
 static void queue_resume(void) { chime_queue_resume(made); }
-static void target_create(void) { chime_target_create(NULL, NULL, &target); }
+static void target_create(void) { chime_target_create(text, nothing_more, &target); }
 static void target_retain(void) {
   void *object;
   chime_target_retain(target, &object);
@@ -394,6 +405,14 @@ static void probe(int which, atomic_int *seen) {
       OK(make_queue(&queue));
       chime_queue_release(queue);
       break;
+    case OBJECTS: {
+      void *object;
+      OK(chime_target_retain(other_target, &object));
+      OK(chime_target_release(other_target));
+      OK(chime_expiring_acquire(other_value, &object));
+      OK(chime_expiring_yield(other_value));
+      break;
+    }
     case QUERIES: {
       get_state(), next_deadline(), get_info(), get_stats(), queue_now();
       int64_t time;
@@ -500,6 +519,8 @@ static int look_at(const struct call *call) {
   OK(chime_timer_every(same, CHIME_MILLISECOND, count, &shared->ticks, NULL, NULL));
   OK(chime_timer_every(other, CHIME_MILLISECOND, count, &shared->other_ticks, NULL, NULL));
   OK(chime_timer_after(same, FAR, nothing, NULL, NULL, &timer));
+  OK(chime_target_create(text, nothing_more, &other_target));
+  OK(chime_expiring_create(other, FAR, text, NULL, NULL, &other_value));
   if (kind == RUN_LOOP) {
     OK(chime_queue_create_on_run_loop(loop, "elsewhere", NULL, &elsewhere));
     OK(chime_timer_after(elsewhere, 0, nothing, NULL, NULL, &overdue));

@@ -103,6 +103,28 @@ extension Scenario {
         },
       ]
     }
+    + [
+      // P7, P14k
+      Scenario("an object found by its id beside its removal, and the next one's", preemptions: 2) { world in
+        let counted = Counted()
+        let id = try! Held.table.add(Held(counted))
+        world.thread("finder") {
+          for _ in 0..<2 {
+            let found = Held.table.find(id)
+            world.expect(found == nil || found?.counted === counted, "an id names another's object")
+            world.expect(found == nil || counted.ends == 0, "an object has gone that was found by its id")
+          }
+        }
+        world.thread("remover") {
+          world.expect(Held.table.remove(id) != nil, "an object cannot be removed")
+          world.expect(Held.table.find(id) == nil, "a removed object is found")
+          let next = try! Held.table.add(Held(Counted()))
+          world.expect(Held.table.find(next) != nil && Held.table.remove(next) != nil, "an object is not found")
+        }
+        world.race()
+        world.expect(counted.ends == 1 && Held.table.remove(id) == nil, "\(counted.ends) ends of an object")
+      },
+    ]
     + [Queue.Kind.precise, .serial].map { kind in
       Scenario("sync of two threads beside a handler, \(kind.rawValue)") { world in
         let queue = world.queue(kind)
@@ -289,6 +311,14 @@ extension Scenario {
       world.call("drive") { queue.drive(time) }
     }
   }
+}
+
+/// An object in a table of ids, whose end is counted.
+private final class Held: @unchecked Sendable {
+  static let table = HandleTable<Held>(.expiring)
+  let counted: Counted
+  init(_ counted: Counted) { self.counted = counted }
+  deinit { counted.ends += 1 }
 }
 
 /// One expiring value of a scenario: it ends once, not while it is held, and not before the last reset that took effect says.

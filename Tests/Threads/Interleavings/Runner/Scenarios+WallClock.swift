@@ -26,6 +26,35 @@ extension Scenario {
         }
         world.expect(timer.ticks == 1, "the step has made a timer due, and it has not ticked")
       }
+    }
+    + [Queue.Kind.host, .precise, .serial, .concurrent, .loop].map { kind in
+      // P13
+      Scenario("a step of the wall clock beside a change that stands still, \(kind.rawValue)") { world in
+        world.scheduler.jumpsLeft = 0
+        let queue = world.queue(kind, isWall: true)
+        let end = Scheduler.start + 20 * millisecond
+        // Both deadlines come by the step, not by the time.
+        world.scheduler.latest = Scheduler.start + second
+        let held = world.timer(queue, after: Scheduler.start + step, isDeadline: true, finalizer: false)
+        let timer = world.timer(queue, after: Scheduler.start + step, isDeadline: true, finalizer: false) { _ in
+          world.expect(world.scheduler.clock < end, "a tick waits for a change that stands still")
+        }
+        world.thread("changer", heldUpUntil: end, within: 48) {
+          world.call("change", on: held) { $0.setBackground(true) }
+        }
+        world.thread("stepper") {
+          world.sleep(until: Scheduler.start + millisecond)
+          QueueCore.stepWallClock(queue.id, by: step)
+        }
+        world.thread("driver") {
+          for i in 1...24 as ClosedRange<Int64> {
+            world.sleep(until: Scheduler.start + i * millisecond + 1000)
+            if kind.isDriven { world.call("process") { queue.drive() } }
+          }
+        }
+        world.race()
+        world.expect(held.ticks == 1 && timer.ticks == 1, "the step has made a timer due, and it has not ticked")
+      }
     } + [
       // P13
       scenario("deadlines written beside steps of the wall clock", steps: [step, -step], writeDeadlines),

@@ -68,7 +68,7 @@ package enum Seam {
   private static let quietFiles: [StaticString] = [
     "ChimeCore/Slab.swift", "ChimeCore/Fork.swift", "ChimeCore/ThreadState.swift",
     "ChimeCore/QueueControlBlocks.swift",
-    "ChimeCore/QueueCounters.swift", "ChimeCore/Trace.swift", "ChimeCore/HandleTable.swift",
+    "ChimeCore/QueueCounters.swift", "ChimeCore/Trace.swift",
     "ChimeCore/QueueControlBlock.swift",
   ]
 }
