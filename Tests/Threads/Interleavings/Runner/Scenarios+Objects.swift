@@ -123,7 +123,7 @@ extension Scenario {
         }
         world.race()
         world.expect(counted.ends == 1 && Held.table.remove(id) == nil, "\(counted.ends) ends of an object")
-      },
+      }
     ]
     + [Queue.Kind.precise, .serial].map { kind in
       Scenario("sync of two threads beside a handler, \(kind.rawValue)") { world in
