@@ -88,7 +88,7 @@ refused: hosts csuite ; $(STEP) "allocations refused at random: the C suite's st
 storms: lib-checked
 	$(STEP) "storms, a second each, and load, checked library" make -C Tests/Threads/Storms quick QUICK=1 BUILD=build/checked LIB=$(checked)
 stopped: lib ; $(STEP) "a thread that stands still behind each instruction" \
-  make -C Tests/Threads/Stopped run $(if $(WHOLE),EVERY=1 KINDS="serial concurrent precise host run-loop virtual dispatch",EVERY=50) LIB=$(lib)
+  make -j4 --output-sync -C Tests/Threads/Stopped run $(if $(WHOLE),EVERY=1 KINDS="serial concurrent precise host run-loop virtual dispatch",EVERY=50) LIB=$(lib)
 soak: refused ; $(STEP) "soak: six kinds of queue at once" \
   make -C Tests/Threads/Storms soak LIB=$(lib)
 fuzz: ; $(STEP) "sequences of calls, inputs that were kept, address sanitizer" make -C Tests/Model/Fuzz corpus

@@ -15,9 +15,11 @@
  * Calls that change one timer follow each other, even where a comment says "Waits: no", for a few hundred instructions;
  * its tick may be a millisecond late. A thread that loses its processor inside a call holds up no other timer, no tick
  * and no query, but in these cases. Others wait with it: in a call that makes or ends a queue, a target, a value or a run
- * loop, or that waits, for the same of another thread. The queue's ticks wait for chime_queue_sync; for what wakes a virtual
- * or dispatch queue, or a precise one outside Linux; where a timer with a target ends, for who gives that target another
- * timer or ends it; on a run loop, for who makes a queue there or calls chime_run_loop.h on it. Limits.md has more.
+ * loop, or that waits, for the same of another thread; with a trace, in whatever is traced. The queue's ticks wait for
+ * chime_queue_sync; for what wakes a dispatch queue, or a precise one outside Linux; on a virtual queue, for who changes a
+ * timer or reads its schedule; on a host-driven one, for who is inside it; where a timer with a target ends, for who gives
+ * that target another timer or ends it; on a run loop, for who makes a queue there or calls chime_run_loop.h on it. Limits.md
+ * has more.
  *
  * A callback is any function of yours that Chime calls, hooks of a queue included. It must return: leaving it by longjmp
  * or a C++ exception is undefined. It may end its thread, except on Windows: see "Callbacks that end their threads".

@@ -61,7 +61,7 @@ extension Loop {
       guard state.runs.reserve() else { return false }
       state.runs.append(run)
       if !run.isOfMainQueue { swap(&state.runs[state.runs.count - 1].isStopped, &state.nextIsStopped) }
-      noteStop(state)
+      noteRuns(state)
       return true
     }
     if !isThere { return Memory.refusal }
@@ -69,7 +69,7 @@ extension Loop {
     do { status = try goRound(run, until: end, other) } catch { return .inChild }
     state.withLock { state in
       state.runs.removeLast()
-      noteStop(state)
+      noteRuns(state)
     }
     return status
   }
@@ -173,14 +173,10 @@ extension Loop {
       let run = state.runs.lastIndex { !$0.isOfMainQueue }
       if run.map({ state.runs[$0].isStopped }) ?? state.nextIsStopped { return .ignored }
       if let run { state.runs[run].isStopped = true } else { state.nextIsStopped = true }
-      noteStop(state)
+      noteRuns(state)
       wakeThread()
       return .ok
     }
-  }
-
-  private func noteStop(_ state: State) {
-    isStopping.store(state.isEnding || state.runs.last?.isStopped == true, ordering: .relaxed)
   }
 
   /// Whether the innermost run is to return now.
@@ -221,7 +217,7 @@ extension Loop {
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true
-      noteStop(state)
+      noteRuns(state)
       wakeThread()
     }
     return .ok

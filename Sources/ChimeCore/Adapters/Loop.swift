@@ -10,10 +10,21 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
-  /// A mode that was named on this loop.
-  struct Mode {
+  /// A mode that was named on this loop. It lives as long as the loop.
+  final class Mode: Sendable {
     let name: LoopMode
-    var isCommon = false
+    private let commonness: Atomic<Bool>
+
+    init(_ name: LoopMode, isCommon: Bool = false) {
+      self.name = name
+      commonness = Atomic(isCommon)
+    }
+
+    /// Stored behind the lock.
+    var isCommon: Bool {
+      get { commonness.load(ordering: .relaxed) }
+      set { commonness.store(newValue, ordering: .relaxed) }
+    }
   }
 
   /// A call of `run` that has not returned.
@@ -31,7 +42,7 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   struct State {
     /// Every mode that was ever named on this loop. Modes stay, so that their indices do. The first is no mode to run
     /// in: it stands for the common modes, also later ones.
-    var modes = [Mode(name: .common), Mode(name: .default, isCommon: true)]
+    var modes = [Mode(.common), Mode(.default, isCommon: true)]
     /// The drivers of all queues on the loop.
     var drivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
@@ -69,6 +80,9 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   private let ended = Atomic<Bool>(false)
   /// Whether the innermost run is to return: a hint for its passes, by which they give up their slices (P11c).
   let isStopping = Atomic<Bool>(false)
+  /// The mode of the innermost run, for queries, which take no lock; `nil` for none. Stored behind the lock.
+  // SAFETY: its modes live as long as the loop.
+  private nonisolated(unsafe) let modeOfRun = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   package static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
@@ -118,6 +132,18 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
       throw error
     }
     return loop
+  }
+
+  /// The mode in which it runs now; `nil` while it does not run. Takes no lock.
+  var currentMode: Mode? {
+    unsafe modeOfRun.load(ordering: .acquiring).map { unsafe Unmanaged<Mode>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// A run has begun, ended, or is to stop. Behind the lock.
+  func noteRuns(_ state: State) {
+    isStopping.store(state.isEnding || state.runs.last?.isStopped == true, ordering: .relaxed)
+    let mode = state.runs.last.map { unsafe Unmanaged.passUnretained(state.modes[$0.mode]).toOpaque() }
+    unsafe modeOfRun.store(mode, ordering: .releasing)
   }
 
   // MARK: Its thread

@@ -6,7 +6,8 @@ import Synchronization
 final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the variables: guarded by the lock of the loop's state.
   private let loop: Loop
-  /// The indices of its modes; that of the common modes may be one of them.
+  /// Its modes, and their indices; the common modes may be one of them.
+  private let names: LoopModes
   let modes: [Int]
   /// Whether its queue stands for the main queue: see `Loop.makeMainQueue`.
   let isMainQueue: Bool
@@ -23,8 +24,9 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: [Int], isMainQueue: Bool) {
+  init(_ core: QueueCore, _ loop: Loop, _ names: LoopModes, _ modes: [Int], isMainQueue: Bool) {
     self.isMainQueue = isMainQueue
+    self.names = names
     self.core = core
     self.loop = loop
     self.modes = modes
@@ -79,18 +81,18 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
       text.add(MainQueue.obstacle)
     } else if hasEnded {
       text.add("the thread of its run loop has ended")
-    } else {
-      let hasSaid: Void? = loop.state.withLockIfSoon { state in
-        guard let current = state.runs.last?.mode else { return text.add("its run loop does not run") }
-        if state.isIn(current, self) { return text.add("its run loop is busy") }
-        text.add("its run loop is in mode ")
-        text.add(state.modes[current].name.name)
-        for (i, mode) in modes.enumerated() {
-          text.add(i == 0 ? ", and not in " : ", ")
-          text.add(state.modes[mode].name.name)
-        }
+    } else if let current = loop.currentMode {
+      if names.contains(current.name) || current.isCommon && names.contains(.common) {
+        return text.add("its run loop is busy")
       }
-      if hasSaid == nil { text.add("its run loop is busy") }
+      text.add("its run loop is in mode ")
+      text.add(current.name.name)
+      for (i, mode) in names.all.enumerated() {
+        text.add(i == 0 ? ", and not in " : ", ")
+        text.add(mode.name)
+      }
+    } else {
+      text.add("its run loop does not run")
     }
   }
 
@@ -125,7 +127,7 @@ extension Loop {
     }
     guard isThereRoom else { throw Memory.refusal }
     let made = try QueueCore.make(options) { core in
-      let driver = RunLoopDriver(core, self, indices, isMainQueue: isMainQueue)
+      let driver = RunLoopDriver(core, self, modes, indices, isMainQueue: isMainQueue)
       ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
       state.withLock { state in
         if !hasEnded { state.drivers.append(driver) }
@@ -192,7 +194,7 @@ extension Loop.State {
   mutating func makeIndex(of mode: LoopMode) -> Int? {
     if let index = index(of: mode) { return index }
     guard modes.reserve() else { return nil }
-    modes.append(Loop.Mode(name: mode))
+    modes.append(Loop.Mode(mode))
     return modes.count - 1
   }
 

@@ -128,9 +128,13 @@ struct SpinWait {
     if rounds <= SpinWait.roundsWithoutSleep {
       chime_yield()
     } else {
-      withoutCancellation { chime_rest(50) }
+      sleep()
     }
   }
+
+  /// Lets a thread of lower priority go on, too, if it waits for this processor.
+  @inline(never)
+  static func sleep() { withoutCancellation { chime_rest(50) } }
 }
 
 /// A request that a run return, which the run takes: of a host-driven queue, or the main queue. Any thread, and signal

@@ -10,7 +10,7 @@ struct Batch {
   /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
   /// concurrent queue hands over at the end of the slice.
   private var due = PassList<SlotIndex>()
-  var others = PassList<SlotIndex>()
+  var aside = PassList<SlotIndex>()
   /// The first of `ready` that had no turn.
   private var next = 0
   /// Slots of released timers, each with its writing: at the end of the slice callbacks and finalizers that are owed are called,
@@ -97,11 +97,11 @@ struct Batch {
         ready.append(
           BatchItem(deadline: min(deadline, now), activationSequence: slot.activationSequence, slot: index, .due))
       } else {
-        others.append(index)
+        aside.append(index)
       }
     }
     due.removeAll()
-    if !others.isEmpty { placeOthers(&wheel) }
+    if !aside.isEmpty { placeAside(&wheel) }
     if ready.count > 1 { ready.sortByTurn(&sorting) }
     checkOrder(at: now)
   }
@@ -121,15 +121,15 @@ struct Batch {
 
   /// Timers that have been moved later since they were placed, or come later in this tick.
   @inline(never)
-  private mutating func placeOthers(_ wheel: inout Wheel) {
-    for i in others.indices {
-      let slot = Slab.slot(others[i])
+  private mutating func placeAside(_ wheel: inout Wheel) {
+    for i in aside.indices {
+      let slot = Slab.slot(aside[i])
       let word = slot.wordInOrder
       wheel.place(slot, word)
       // Its turn was held back (P2c).
       if word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }
     }
-    others.removeAll()
+    aside.removeAll()
   }
 
   /// The next turn, in order.
@@ -183,8 +183,8 @@ struct Batch {
 
   /// At the end of a pass that has delivered its batch.
   func checkThatItIsEmpty() {
-    if ready.count + due.count + others.count > 0 {
-      invariantFailure("a pass left what it collected", Int64(due.count), Int64(others.count))
+    if ready.count + due.count + aside.count > 0 {
+      invariantFailure("a pass left what it collected", Int64(due.count), Int64(aside.count))
     }
   }
 
@@ -219,7 +219,7 @@ struct Batch {
     sorting.move(to: scratch.sorting)
     pendingCallbacks.move(to: scratch.pendingCallbacks)
     due.move(to: scratch.due)
-    others.move(to: scratch.others)
+    aside.move(to: scratch.aside)
     released.move(to: scratch.released)
     self.scratch?.unmap()
     self.scratch = scratch

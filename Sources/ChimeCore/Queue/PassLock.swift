@@ -24,7 +24,17 @@ struct PassLock: ~Copyable {
 
   /// Takes the lock for a call that would otherwise answer BUSY. It has some patience: another thread may be inside only
   /// for an instant, to end a timer.
-  func takeFast() -> Bool { take() || takeSlow() }
+  /// - Parameter waits: in virtual time; a host's call waits for no thread that stands still.
+  func takeFast(waits: @autoclosure () -> Bool) -> Bool { take() || (waits() ? takeSlow() : takeSoon()) }
+
+  @inline(never)
+  private func takeSoon() -> Bool {
+    var spinWait = SpinWait()
+    while spinWait.spin() { if take() { return true } }
+    // Of real-time priority, it may keep the other one from its processor.
+    SpinWait.sleep()
+    return take()
+  }
 
   @inline(never)
   private func takeSlow() -> Bool {
@@ -58,8 +68,8 @@ struct PassLock: ~Copyable {
   func wantPass() { isWanted.store(true, ordering: .sequentiallyConsistent) }
 
   /// Takes the lock for a pass that is wanted, and the wish with it. False if no pass is wanted, or one is under way, which
-  /// will look again.
-  func takeIfWanted() -> Bool {
+  /// will look again, or a query by a thread that stands still, which will, too.
+  func takeIfWanted(waits: @autoclosure () -> Bool) -> Bool {
     var spinWait = SpinWait()
     while passIsWanted {
       if take() {
@@ -67,8 +77,8 @@ struct PassLock: ~Copyable {
         return true
       }
       if holder.load(ordering: .sequentiallyConsistent) == Holder.pass { return false }
-      // A thread that only looks does no work for others.
-      spinWait.pause()
+      // A thread that only looks does no work for others, but for a host that it has kept waiting.
+      if waits() { spinWait.pause() } else if !spinWait.spin() { return false }
     }
     return false
   }

@@ -343,7 +343,7 @@ extension QueueCore {
     frame.slot = nil
     let (old, new) = tick.isRare && tick.countsFromEnd ? endCounting(slot) : slot.endCallback(tick.word)
     // The usual one: it runs on, and nothing else is wanted.
-    if old.isJustRunning { return isAlone ? wheel.place(slot, new) : sendOn(slot) }
+    if old.isPlainlyRunning { return isAlone ? wheel.place(slot, new) : sendOn(slot) }
     if old.isWaited { try tellWaiters(slot, new) }
     if Trace.isOn, old.isLive, !new.isLive { try Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
     if new.isFree {

@@ -200,14 +200,14 @@ extension QueueCore {
         if endsEarly, batch.isOpen, now > limit.end || isOver(limit) { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // Handed over below (P4d).
-        batch.others.append(item.slot)
+        batch.aside.append(item.slot)
       }
     }
-    if let handOver, !batch.others.isEmpty {
+    if let handOver, !batch.aside.isEmpty {
       // Counted until the hooks have ended, which come after the timers' own ends.
-      closing.enter(batch.others.count)
-      handOver.add(batch.others)
-      batch.others.removeAll()
+      closing.enter(batch.aside.count)
+      handOver.add(batch.aside)
+      batch.aside.removeAll()
     }
     batch.endSlice()
   }

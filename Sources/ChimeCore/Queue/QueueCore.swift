@@ -91,7 +91,7 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   /// Runs `body` as a pass, as long as one is wanted and no other pass is running.
   private func asPassIfWanted(_ body: (borrowing Pass) throws(Forked) -> Void) throws(Forked) {
     var rounds = 0
-    while passLock.takeIfWanted() {
+    while passLock.takeIfWanted(waits: !driver.isOfHost) {
       if !closing.isClosed {
         try ThreadState.inside(control) { frame throws(Forked) in try body(Pass(frame)) }
         try announceEnd()
@@ -113,7 +113,9 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   @inline(__always)
   func asPassOfCall(_ body: (borrowing Pass) throws(Forked) -> Status) throws(Forked) -> Status {
     if ThreadState.frames.holds(control) { return control.callerIsInside(id) }
-    guard passLock.takeFast() || takeOrNoteRefusal() else { return QueueControlBlock.refuseAsBusy(id) }
+    guard passLock.takeFast(waits: !driver.isOfHost) || takeOrNoteRefusal() else {
+      return QueueControlBlock.refuseAsBusy(id)
+    }
     if closing.isClosed {
       passLock.release()
       return .queueHasEnded
@@ -139,11 +141,17 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   func asQuery(_ body: (borrowing Pass) -> Int64) -> Int64? {
     let isInside = ThreadState.frames.holds(control)
     guard isInside || driver.isDrivingThread && passLock.take(forQuery: true) else { return nil }
-    defer { if !isInside { passLock.release() } }
+    defer { if !isInside { endQuery() } }
     var answer: Int64?
     // Nothing is called that could fork.
     try? ThreadState.inside(control) { frame throws(Forked) in answer = body(Pass(frame)) }
     return answer
+  }
+
+  /// Ends a query. It calls nothing: what another thread wanted meanwhile, and did not wait for, the host comes for.
+  private func endQuery() {
+    passLock.release()
+    if driver.isOfHost, passLock.passIsWanted || passLock.hasRefused && passLock.takeRefusal() { driver.wake(self) }
   }
 }
 

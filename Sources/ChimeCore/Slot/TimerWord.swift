@@ -54,7 +54,7 @@ struct TimerWord: Equatable {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
   /// A running timer of which nothing else is wanted, and nobody waits for the end of its callback.
-  var isJustRunning: Bool {
+  var isPlainlyRunning: Bool {
     bits & (7 | TimerWord.callbackPendingBit | TimerWord.waitedBit) == TimerWord.code(of: .running)
   }
   /// A live timer without a writer and without a running callback.

@@ -50,7 +50,7 @@ import Synchronization
   var sorting: PassList<BatchItem> { unsafe PassList(base + slots * PassScratch.itemBytes, capacity: 2 * slots) }
   var pendingCallbacks: PassList<SlotIndex> { list(0) }
   var due: PassList<SlotIndex> { list(1) }
-  var others: PassList<SlotIndex> { list(2) }
+  var aside: PassList<SlotIndex> { list(2) }
   var released: PassList<SlotIndex> { list(3) }
   /// What a concurrent queue has handed over; or what a queue that gives records has outstanding.
   var deliveries: PassList<SlotIndex> { list(4) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The list of free slots that threads' caches draw on (in `takeSlot` and `free`, `Writing+End.swift`). It is behind the control block's lock, and
+/// The list of free slots that threads' caches draw on (in `takeSlot` and `free`, `ThreadCache.swift`). It is behind the control block's lock, and
 /// is used once for many slots. But no thread waits for another that stands still with the lock: what is given back
 /// meanwhile is left beside the list, and who finds too little there makes new slots (P14h).
 extension QueueControlBlock {

@@ -144,7 +144,7 @@ WHEEL = "Wheel/Wheel.swift"
 WRITING = "Slot/Writing.swift"
 WRITING_END = "Slot/Writing+End.swift"
 WRITING_CELL = "Slot/Writing+Cell.swift"
-WRITING_SLOTS = "Slot/Writing+End.swift"
+WRITING_SLOTS = "Storage/ThreadCache.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ mutation("held-back-waits", "3, 21", "QueueCore.settleUnusual", "P2c: a pass wai
 mutation("held-back-forgotten", "1", "QueueCore.holdBack", "P2c: a timer that has lost its turn to a writer gets no other",
          ("Queue/QueueCore+Pass.swift", "    batch.heldBack = slot.index\n«    if BROKEN { return }\n»"),
          I("a pass beside a restart that is held up"))
-mutation("held-back-callback-lost", "1", "Batch.placeOthers", "P2c: a pending callback that was held back gets no other turn",
+mutation("held-back-callback-lost", "1", "Batch.placeAside", "P2c: a pending callback that was held back gets no other turn",
          ("Queue/Batch.swift", "if «!BROKEN, »word.hasPendingCallback, !word.isReleased { addPendingCallback(of: slot) }"),
          I("a pass beside an ignored call"))
 mutation("last-callbacks-early", "10", "Closing.isReleasing", "P7c: last callbacks are called while other ids of the queue are good",
@@ -183,7 +183,7 @@ mutation("resume-running", "1", "Transition", "resume of a running timer is acce
          C("each_call_in_each_state"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
          ("Queue/QueueCore.swift", "    if «!BROKEN, »ThreadState.frames.holds(control) { return control.callerIsInside(id) }\n"
-                                   "    guard passLock.takeFast()"), M())
+                                   "    guard passLock.takeFast(waits"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n«    if BROKEN { return .ok }\n»"),
          C("no_tick_starts_after_suspend"), M())
@@ -507,6 +507,12 @@ mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queu
          C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
          ("Queue/QueueCore.swift", "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"), I("release beside next_deadline"))
+mutation("query-is-waited-for", "18", "PassLock.takeIfWanted", "P10: a release waits for a query of another thread",
+         (PASS_LOCK, "if «BROKEN || »waits() { spinWait.pause() }"), I("next_deadline that stands still"))
+mutation("host-call-waits", "18", "PassLock.takeFast", "P10: a host's call waits for a query of another thread",
+         (PASS_LOCK, "(«BROKEN || »waits() ? takeSlow()"), I("next_deadline that stands still"))
+mutation("query-leaves-wish", "10, 18", "QueueCore.endQuery", "P10: what another thread wanted beside a query waits for good",
+         ("Queue/QueueCore.swift", "    if «!BROKEN, »driver.isOfHost, passLock.passIsWanted ||"), I("next_deadline that stands still"))
 mutation("query-for-pass", "9, 18", "PassLock.takeIfWanted", "takes a query for a pass",
          (PASS_LOCK, "if «BROKEN || »holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
          I("release beside next_deadline"))

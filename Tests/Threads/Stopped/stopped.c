@@ -25,7 +25,7 @@
 
 #define FAR (3600 * CHIME_SECOND)
 #define PATIENCE_NS (10 * CHIME_SECOND)  /* before a probe counts as held up */
-#define GRACE_NS (5 * CHIME_MILLISECOND) /* for those that may be, which is only printed */
+#define GRACE_NS (1 * CHIME_MILLISECOND) /* for those that may be, which is only printed */
 
 /* ---- What the two processes share -------------------------------------------------------------------------------------- */
 
@@ -214,6 +214,7 @@ static void get_schedule(void) {
   chime_timer_get_schedule(timer, &schedule);
 }
 static void explain(void) { chime_timer_explain(timer, text, sizeof text, &count_); }
+static void explain_overdue(void) { chime_timer_explain(overdue, text, sizeof text, &count_); }
 static void add_handler(void) { chime_timer_add_handler(timer, "stands still", nothing, NULL, NULL); }
 static void remove_handler(void) { chime_timer_remove_handler(timer, "stands still"); }
 static void dump(void) { chime_queue_dump(same, text, sizeof text, &count_); }
@@ -329,6 +330,7 @@ static const struct call {
     {"remaining", remaining, 0, 0},
     {"get_schedule", get_schedule, 0, 0},
     {"explain", explain, 0, 0},
+    {"explain, due on a loop", explain_overdue, 0, ALL & ~ON(RUN_LOOP)},
     {"dump", dump, 0, 0},
     {"list", list, 0, 0},
     {"list_timers", list_timers, 0, 0},

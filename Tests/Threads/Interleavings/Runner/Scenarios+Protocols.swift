@@ -104,6 +104,29 @@ extension Scenario {
       world.race()
       world.expect(timer.finalized == 1, "the finalizer waits though nobody is inside the queue")
     },
+    // P10
+    Scenario("next_deadline that stands still beside others") { world in
+      world.scheduler.jumpsLeft = 0
+      let queue = world.queue(.host)
+      let timer = world.timer(queue, after: second)
+      let end = Scheduler.start + 20 * millisecond
+      world.thread("driver", heldUpUntil: end, within: 96) {
+        _ = queue.drive()
+        world.call("next_deadline") { try? QueueCore.nextDeadline(queue.id) }
+      }
+      world.thread("releaser") {
+        world.sleep(until: Scheduler.start + millisecond)
+        timer.isReleased = true
+        world.call("release", on: timer) { $0.release() }
+        world.call("process") { try? QueueCore.process(queue.id, most: .max) }
+        world.expect(world.scheduler.clock < end, "a call waits for a query that stands still")
+      }
+      // Without it time would jump to the end in an instant's sleep.
+      world.thread("host") { for i in 1..<20 as Range<Int64> { world.sleep(until: Scheduler.start + i * millisecond) } }
+      world.race()
+      if queue.isReadable { _ = queue.drive() }
+      world.expect(timer.finalized == 1, "the finalizer waits though nobody is inside the queue")
+    },
     // P3b, P10
     Scenario("a query beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.host)
