@@ -369,9 +369,9 @@ extension QueueCore {
   /// which may stand still, are looked at again later.
   fileprivate func followWallClock(_ pass: borrowing Pass) {
     // On any clock: the step may have been meant for an earlier queue of the control block.
-    let isToLook = control.takeStep() || wallLookTime != .max
+    let hasStepped = control.takeStep()
     guard control.isWall else { return }
-    let areMoved = control.followWallOffset(isToLook)
+    let areMoved = control.followWallOffset(hasStepped || wallLookTime != .max)
     wallLookTime = areMoved ? .max : control.now.saturatingAdd(Tunables.writer)
   }
 }
