@@ -91,6 +91,47 @@ type marked struct {
 	mark *[16]byte
 }
 
+// Those who keep it, as a closed connection keeps its timeout, hold no function that nothing can call any more.
+func TestAReleasedTimerThatIsKeptHoldsNoFunction(t *testing.T) {
+	releases := map[string]func(*Timer) (Status, error){
+		"Release":        (*Timer).Release,
+		"ReleaseAndWait": func(timer *Timer) (Status, error) { return timer.ReleaseAndWait(Forever) },
+		"ReleaseAndWaitContext": func(timer *Timer) (Status, error) {
+			return timer.ReleaseAndWaitContext(context.Background())
+		},
+		"of a copy": func(timer *Timer) (Status, error) { other := *timer; return other.Release() },
+	}
+	for _, kind := range []Kind{Serial, Virtual} {
+		for name, release := range releases {
+			queue := must(NewQueue(kind, QueueOptions{}))
+			var collected int64
+			const all = 50
+			var kept []*Timer
+			for count := 0; count < all; count++ {
+				mark := new([16]byte)
+				runtime.SetFinalizer(mark, func(*[16]byte) { atomic.AddInt64(&collected, 1) })
+				s := &marked{mark: mark}
+				timer := must(queue.After(time.Hour, func(*Tick) { s.count++ }))
+				if count%2 == 0 {
+					must(timer.Cancel())
+				}
+				must(release(timer))
+				kept = append(kept, timer)
+			}
+			awaitCollection(t, name, queue, kind, &collected, all)
+			for _, timer := range kept {
+				for _, start := range []func() (Status, error){timer.Restart, timer.Fire, timer.Release} {
+					status, err := start()
+					same(t, name, status, InvalidHandle)
+					expect(t, "an error", err != nil, true)
+				}
+				expect(t, "taken back", timer.Reset(0) || timer.Stop(), false)
+			}
+			same(t, "close", queue.Close(), nil)
+		}
+	}
+}
+
 func TestWhatStartsATimerGivesItsFunctionBack(t *testing.T) {
 	queue := must(NewQueue(Virtual, QueueOptions{}))
 	defer queue.Close()

@@ -92,12 +92,21 @@ func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, er
 	ended()
 	if status != InvalidArgument {
 		runtime.SetFinalizer(t.inner, nil)
+		t.letGo()
 	}
 	raise(answer.raised)
 	if status == InvalidHandle && t.queueHasEnded() {
 		return Ignored, nil
 	}
 	return status, err
+}
+
+// letGo: nothing starts a released timer, so those who keep it keep no function. A call to come has it by rest.
+func (t *Timer) letGo() {
+	if t.function != nil {
+		defer t.rest().locked()()
+		*t.function = nil
+	}
 }
 
 // queueHasEnded is asked where another timer may have taken the place of this one: then C knows no longer that it ended
