@@ -298,6 +298,13 @@ func (t *Timer) Release() (Status, error) {
 // ReleaseAndWait releases, then waits until the function has returned. TimedOut, which is an error: it is released, and its
 // function runs.
 func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
+	if t.driven() {
+		return t.releaseAndWait(timeout)
+	}
+	return await(context.Background(), t.ID(), timeout, t.releaseAndWait)
+}
+
+func (t *Timer) releaseAndWait(timeout time.Duration) (Status, error) {
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer {
 		return C.chime_go_release_and_wait(id, C.int64_t(timeout))
 	})

@@ -149,11 +149,11 @@ func (t *Timer) CancelAndWaitContext(ctx context.Context) (Status, error) {
 func (t *Timer) ReleaseAndWaitContext(ctx context.Context) (Status, error) {
 	if t.driven() {
 		if err := ctx.Err(); err != nil {
-			return over(err, t.ReleaseAndWait)
+			return over(err, t.releaseAndWait)
 		}
-		return t.ReleaseAndWait(Forever)
+		return t.releaseAndWait(Forever)
 	}
-	return await(ctx, t.ID(), Forever, t.ReleaseAndWait)
+	return await(ctx, t.ID(), Forever, t.releaseAndWait)
 }
 
 // ShutdownContext is Shutdown. If the context ends first, the queue has been released, and a function of it still runs. A

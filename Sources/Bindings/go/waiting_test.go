@@ -114,6 +114,44 @@ func TestWaitsWhoseContextHasEndedLeaveNoGoroutineEach(t *testing.T) {
 	}
 }
 
+// A timer that has ended with its queue may be released by each of them, and its function may still run.
+func TestGoroutinesThatReleaseATimerOfAClosedQueueShareThreads(t *testing.T) {
+	threads := pprof.Lookup("threadcreate").Count
+	queue, inside, goOn, count := must(NewQueue(Serial, QueueOptions{})), make(chan bool), make(chan bool), threads()+200
+	timer := must(queue.After(0, func(*Tick) { inside <- true; <-goOn }))
+	<-inside
+	status, _ := queue.Shutdown(0)
+	same(t, "shutdown", status, TimedOut)
+	before, ended := threads(), make(chan error, count)
+	for number := 0; number < count; number++ {
+		go func() {
+			_, err := timer.ReleaseAndWait(Forever)
+			ended <- err
+		}()
+	}
+	wait := func() (users int) {
+		places.Lock()
+		defer places.Unlock()
+		if place := places.of[timer.ID()]; place != nil {
+			users = place.users
+		}
+		return users
+	}
+	for late := time.Now().Add(watchdog); wait() < count && threads() <= before+100 && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
+	}
+	if made := threads() - before; made > 100 {
+		t.Errorf("%d goroutines that wait took %d threads", count, made)
+	}
+	close(goOn)
+	within(t, "ReleaseAndWait", func() {
+		for number := 0; number < count; number++ {
+			same(t, "error", <-ended, nil)
+		}
+	})
+	same(t, "close", queue.Close(), nil)
+}
+
 // Few of them wait in C, where each holds a thread; and each has what it would have had alone.
 func TestGoroutinesThatWaitForOneFunctionShareThreads(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
