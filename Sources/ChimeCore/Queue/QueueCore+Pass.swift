@@ -318,7 +318,7 @@ extension QueueCore {
   private func runFunctions(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count()
-    // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
+    // Any other slice runs all that wait, as one batch.
     if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
     while left > 0, !isSuspended, let item = functions.next() {
       left -= 1

@@ -24,8 +24,8 @@ extension Writing {
   /// The control block of the timer's queue.
   var control: QueueControlBlock { Slab.owner(of: slot) }
 
-  /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken. True if a callback of the
-  /// timer was running at that moment.
+  /// Ends the writing of a writer that has changed nothing. It wakes only who may have met the writer, or its flag. True if
+  /// a callback of the timer was running at that moment.
   @discardableResult
   consuming func undo() -> Bool {
     let (slot, before) = (slot, before)

@@ -3,7 +3,7 @@
 struct Frame {
   var control: QueueControlBlock
   let thread: ThreadState
-  /// The timer whose callback is running; nil for functions and finalizers.
+  /// The timer whose callback or finalizer is running; nil for functions and their finalizers.
   var slot: SlotIndex?
   fileprivate var previous: CurrentFrame?
   /// Of the waiting thread, if there is one.

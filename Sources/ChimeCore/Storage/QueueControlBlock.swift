@@ -165,7 +165,8 @@ extension GivenOut: AtomicRepresentable {
   }
 
   static var awake: Int64 { .min }
-  /// The deadline of a callback that is not a tick and so has none: at once.
+  /// When the queue is to wake up for a callback that is no tick. In a batch such a callback has `.min`, and no tick a time
+  /// before this one.
   static var atOnce: Int64 { .min + 1 }
 
   init(_ memory: UnsafeMutableRawPointer) {
