@@ -284,14 +284,17 @@ TEST(what_is_far_is_not_never) {
     chime_queue_t queue = csuite_queue_with(t, is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, &options);
     for (size_t i = 0; i < sizeof from_the_end / sizeof *from_the_end; i++) {
       const int64_t far = CHIME_FOREVER - from_the_end[i];
-      int32_t timeout = -1;
+      int32_t timeout = 0;
       int64_t next = 0;
       probe *p = probe_start(t, queue, NULL, AT(far));
-      if (!is_virtual) EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT), CHIME_TIMED_OUT);
+      /* Where its two clocks drift apart, a queue on the wall clock wants another look, at once. */
+      for (int look = 0; look < (is_virtual ? 0 : clock == CHIME_CLOCK_WALL ? 100 : 1) && timeout == 0; look++) {
+        EXPECT_STATUS(chime_queue_run(queue, CHIME_QUEUE_RUN_NO_WAIT), CHIME_TIMED_OUT);
+        EXPECT_OK(chime_queue_poll_timeout(queue, &timeout));
+      }
       /* By the wall clock as it is looked at then, which on some systems is nanoseconds off. */
       if (clock != CHIME_CLOCK_WALL) EXPECT_EQ(next_deadline(t, queue) < far, 0);
       EXPECT(next_deadline(t, queue) < CHIME_FOREVER);
-      if (!is_virtual) EXPECT_OK(chime_queue_poll_timeout(queue, &timeout));
       if (!is_virtual) EXPECT_EQ(timeout, INT32_MAX);
       EXPECT_OK(chime_timer_next_deadline(p->timer, &next));
       EXPECT_EQ(next, far);
