@@ -109,6 +109,48 @@ TESTS_ON_QUEUES_WITH_SYNC(what_gives_up_leaves_the_queue_at_once) {
   EXPECT_EQ(load(&late->ticks), 0);
 }
 
+/* Functions that put themselves on the queue again, until that is over. */
+typedef struct repeated {
+  chime_queue_t queue;
+  int is_over, ended;
+} repeated;
+
+static void run_again(void *context) {
+  repeated *r = context;
+  if (load(&r->is_over)) add(&r->ended, 1);
+  else chime_queue_async(r->queue, run_again, r, NULL);
+}
+
+static repeated *begin_functions(csuite *t, chime_queue_t queue, int count) {
+  repeated *r = csuite_memory(t, sizeof *r);
+  r->queue = queue;
+  for (int i = 0; i < count; i++) EXPECT_OK(chime_queue_async(queue, run_again, r, NULL));
+  return r;
+}
+
+/* More than a slice makes callbacks. */
+TESTS_ON_DISPATCH_QUEUES(functions_that_come_again_keep_no_tick_back) { /* [12] */
+  probe *p = probe_start(t, queue, NULL, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND));
+  repeated *r = begin_functions(t, queue, 600);
+  EXPECT(await(&p->ticks, 5));
+  store(&r->is_over, 1);
+  EXPECT(await(&r->ended, 600));
+}
+
+HOST_TEST(functions_that_come_again_keep_no_tick_back_from_a_call_with_a_limit, 0) { /* [12] */
+  for (uint32_t most = 1; most <= 4; most++) {
+    probe *p = probe_start(t, queue, NULL, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND));
+    repeated *r = begin_functions(t, queue, 4);
+    const int64_t end = monotonic_ns() + PATIENCE;
+    while (p->ticks < 3 && monotonic_ns() < end) EXPECT_OK(chime_queue_process(queue, most, NULL));
+    EXPECT(p->ticks >= 3);
+    EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
+    r->is_over = 1;
+    while (r->ended < 4 && monotonic_ns() < end) EXPECT_OK(chime_queue_process(queue, most, NULL));
+    EXPECT_EQ(r->ended, 4);
+  }
+}
+
 TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
   probe *j = probe_new(t, queue, "j");
   EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));

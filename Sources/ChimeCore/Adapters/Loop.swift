@@ -6,7 +6,7 @@ import Synchronization
 /// Created when Chime first sees the thread, and kept until the thread ends. Then its id is stale, the queues of its
 /// weak timers end, and a shutdown of another queue on it no longer waits for it. Any thread may call; `run` and `end`
 /// belong to the loop's own thread.
-package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, ProcessState {
+@safe package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
@@ -142,7 +142,7 @@ package final class Loop: ThreadLoop, WeakTimerLoop, @unchecked Sendable, Proces
   /// A run has begun, ended, or is to stop. Behind the lock.
   func noteRuns(_ state: State) {
     isStopping.store(state.isEnding || state.runs.last?.isStopped == true, ordering: .relaxed)
-    let mode = state.runs.last.map { unsafe Unmanaged.passUnretained(state.modes[$0.mode]).toOpaque() }
+    let mode = unsafe state.runs.last.map { unsafe Unmanaged.passUnretained(state.modes[$0.mode]).toOpaque() }
     unsafe modeOfRun.store(mode, ordering: .releasing)
   }
 

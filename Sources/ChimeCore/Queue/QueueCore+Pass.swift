@@ -63,6 +63,8 @@ extension QueueCore {
     var isOfRun = false
     /// And so does the end of all that it waits for.
     var endsWhenIdle = false
+    /// The host wants so many callbacks of a call, and may call again for the rest.
+    var isOfCalls: Bool { end == .max && count != .max }
   }
 
   /// Whether no other callback is to begin in the slice: the run that it belongs to is to stop, or others' turn has come.
@@ -95,7 +97,12 @@ extension QueueCore {
   func collectAndDeliver(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
     let before = delivered
     if functions.hasNext, !isOver(limit) {
-      try runFunctions(limit, pass)
+      if limit.isOfCalls, functionsAhead == 0, batch.isOpen {
+        // In the call before, functions have left no room: a tick comes first, or those that come again would keep it back.
+        try deliverBatch(Limit(count: min(limit.count, 1)), since: delivered, pass)
+        if isSuspended { return }
+      }
+      try runFunctions(limit, since: before, pass)
       if isSuspended { return }
     }
     if isOver(limit) { return }
@@ -104,7 +111,8 @@ extension QueueCore {
       counters.count(
         passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.released.isEmpty && delivered == before)
     }
-    try deliverBatch(limit, since: before, pass)
+    // A slice by the clock has room for ticks, however many functions there were.
+    try deliverBatch(limit, since: limit.end == .max ? before : delivered, pass)
     if !batch.released.isEmpty { try disposeReleased(pass) }
   }
 
@@ -315,13 +323,20 @@ extension QueueCore {
 
   // MARK: Functions
 
-  private func runFunctions(_ limit: Limit, _ pass: borrowing Pass) throws(Forked) {
-    // Only those that are there now: what they put on the queue runs in the next slice.
-    var left = functions.count()
+  private func runFunctions(_ limit: Limit, since before: Int, _ pass: borrowing Pass) throws(Forked) {
+    // Only those that are there now: what they put on the queue runs in the next slice. In calls with a limit, those that
+    // have not had their turn go on, and others come behind ticks that are due.
+    if functionsAhead == 0 || !limit.isOfCalls { functionsAhead = functions.count() }
+    var left = functionsAhead
     // Any other slice runs all that wait, as one batch.
-    if limit.end == .max || limit.count == 0 { left = min(left, limit.count) }
-    while left > 0, !isSuspended, let item = functions.next() {
+    if limit.end == .max || limit.count == 0 { left = min(left, limit.count - (delivered - before)) }
+    while left > 0, !isSuspended {
+      guard let item = functions.next() else {
+        functionsAhead = 0
+        return
+      }
       left -= 1
+      functionsAhead -= 1
       if let handOver {
         // Counted by `async` (P7b).
         handOver.add(item)

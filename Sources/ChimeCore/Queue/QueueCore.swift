@@ -35,6 +35,8 @@ package final class QueueCore: ControlledQueue, @unchecked Sendable {
   var records = Records()
   /// How many callbacks passes have called or written down as records, in all.
   var delivered = 0
+  /// How many of the functions that wait are to run before the ticks that are due next. See `runFunctions`.
+  var functionsAhead = 0
   /// The first placement of the timers that passes have taken out of the inbox; the next wake-up is no later, even if
   /// that timer has ended. Past: none.
   var earliestAdmitted = Int64.max

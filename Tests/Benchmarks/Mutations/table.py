@@ -334,6 +334,12 @@ mutation("restart-same-generation", "7", "TimerRef.restartFast", "a plain timer 
          M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("BatchItemTests"))
+mutation("functions-before-all-ticks", "12", "QueueCore.collectAndDeliver", "functions that come again leave no room for ticks",
+         ("Queue/QueueCore+Pass.swift", "since: limit.end == .max« || BROKEN» ? before : delivered, pass)"),
+         C("functions_that_come_again_keep_no_tick_back_on_a_serial_queue"))
+mutation("functions-before-owed-tick", "12", "QueueCore.collectAndDeliver", "functions that come again leave no room for ticks in calls with a limit",
+         ("Queue/QueueCore+Pass.swift", "      if «!BROKEN, »limit.isOfCalls, functionsAhead == 0"),
+         C("functions_that_come_again_keep_no_tick_back_from_a_call"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if «!BROKEN, »item.activationSequence != slot.activationSequence {"),
          M())
