@@ -96,6 +96,7 @@ extension QueueCore {
   /// The rest of a slice, for the changes that were taken in.
   func collectAndDeliver(_ limit: Limit, at now: Int64, _ pass: borrowing Pass) throws(Forked) {
     let before = delivered
+    var counted = before
     if functions.hasNext, !isOver(limit) {
       if limit.isOfCalls, functionsAhead == 0, batch.isOpen {
         // In the call before, functions have left no room: a tick comes first, or those that come again would keep it back.
@@ -104,6 +105,8 @@ extension QueueCore {
       }
       try runFunctions(limit, since: before, pass)
       if isSuspended { return }
+      // A slice by the clock has room for ticks, however many functions there were.
+      if limit.end != .max { counted = delivered }
     }
     if isOver(limit) { return }
     if !batch.isOpen {
@@ -111,8 +114,7 @@ extension QueueCore {
       counters.count(
         passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.released.isEmpty && delivered == before)
     }
-    // A slice by the clock has room for ticks, however many functions there were.
-    try deliverBatch(limit, since: limit.end == .max ? before : delivered, pass)
+    try deliverBatch(limit, since: counted, pass)
     if !batch.released.isEmpty { try disposeReleased(pass) }
   }
 

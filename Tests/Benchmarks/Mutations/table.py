@@ -335,7 +335,7 @@ mutation("restart-same-generation", "7", "TimerRef.restartFast", "a plain timer 
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("BatchItemTests"))
 mutation("functions-before-all-ticks", "12", "QueueCore.collectAndDeliver", "functions that come again leave no room for ticks",
-         ("Queue/QueueCore+Pass.swift", "since: limit.end == .max« || BROKEN» ? before : delivered, pass)"),
+         ("Queue/QueueCore+Pass.swift", "      if «!BROKEN, »limit.end != .max { counted = delivered }"),
          C("functions_that_come_again_keep_no_tick_back_on_a_serial_queue"))
 mutation("functions-before-owed-tick", "12", "QueueCore.collectAndDeliver", "functions that come again leave no room for ticks in calls with a limit",
          ("Queue/QueueCore+Pass.swift", "      if «!BROKEN, »limit.isOfCalls, functionsAhead == 0"),
@@ -608,7 +608,7 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if «!BROKEN, »control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("Adapters/Loop+Running.swift", "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
+         ("Adapters/Loop+Running.swift", "      noteRuns(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
          [("Adapters/RunLoopDriver.swift", "        if «BROKEN || »!hasEnded { state.drivers"),
@@ -1207,7 +1207,7 @@ mutation("loop-round-unmarked", "12, 18", "Loop.next", "a queue that is always d
          (LOOP_RUNNING, "      «if !BROKEN { »driver.lastRound = round« }»\n"),
          C("a_fire_date_in_the_past_set_in_the_action"))
 mutation("loop-stop-silent", "18", "Loop.stop", "a stop wakes nobody",
-         (LOOP_RUNNING, "      noteStop(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok\n    }\n  }\n\n  private func noteStop"),
+         (LOOP_RUNNING, "      noteRuns(state)\n      «if !BROKEN { »wakeThread()« }»\n      return .ok\n    }\n  }\n\n  /// Whether the innermost run"),
          C("a_stop_ends_the_thread_of_a_loop"))
 mutation("loop-tick-beside-stop", "18", "Loop.goRound", "a run until a tick forgets the stop that came in it",
          (LOOP_RUNNING, "if run.untilTick, core.counters.ticks != before { return state.withLock({ «!BROKEN && »takeStop($0) })"),
