@@ -14,6 +14,7 @@ package protocol Worker: AnyObject, Sendable {
   func runStarvingTurn() throws(Forked) -> Bool
 }
 
+/// Makes one of a closure.
 package typealias WorkerMaker = (@escaping @Sendable () throws(Forked) -> Void) -> any Worker
 
 extension Worker {

@@ -124,16 +124,16 @@ extension QueueCore {
     // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
     // more pass.
     for _ in 0..<3 {
-      var next = wheel.earliest()
+      var next = wheel.earliest() ?? .max
       if batch.wantsSlice || records.endIsWanted { break }
       let now = control.now
-      if let next, next <= now { break }
+      if next <= now { break }
       // Where timers have ended since they came, the wake-up stays: otherwise each of those that follow them would bring a
       // pass of its own.
       if earliestAdmitted <= now { earliestAdmitted = .max }
-      if !control.runsInCalls { next = min(next ?? .max, earliestAdmitted) }
-      if wallLookTime != .max { next = min(next ?? .max, wallLookTime) }
-      control.nextWakeUp = next ?? .max
+      if !control.runsInCalls { next = min(next, earliestAdmitted) }
+      next = min(next, wallLookTime)
+      control.nextWakeUp = next
       if closing.hasBegun { break }
       if control.stepIsPending { break }
       if control.inboxIsEmpty, !functions.hasNext {

@@ -883,7 +883,7 @@ mutation("wipe-believed", "15", "chime_empty_in_child", "the kernel is not asked
 mutation("child-keeps-descriptors", "15", "Fork.reinitialize", "the child keeps the descriptors of its parent's queues",
          ("Process/Fork+Variables.swift", "    «if !BROKEN { »chime_own_files_close_inherited()« }»\n"), F("fork", "descriptors"))
 mutation("child-numbers-anew", "10, 15", "HandleTable.reinitialize", "the child's ids begin where its parent's did",
-         ("Storage/HandleTable.swift", "first.store(«BROKEN ? 0 : »entries.count, ordering: .relaxed)"),
+         ("Storage/HandleTable.swift", "first.store(«BROKEN ? 0 : »made.load(ordering: .relaxed), ordering: .relaxed)"),
          F("fork", "a_child_that_begins_anew"))
 mutation("wall-file-hears-no-step", "17", "chime_wall_timer_file_set", "the descriptor of a host-driven queue does not notice steps",
          ("../CPlatform/linux/timer_file.c", "TFD_TIMER_ABSTIME | «(BROKEN ? 0 : »TFD_TIMER_CANCEL_ON_SET«)»"),
@@ -895,7 +895,7 @@ mutation("wall-visit-waits", "17", "TimerRef.followWallClock", "P13: after a ste
          ("Queue/WallClock.swift", "if «BROKEN || »control.isVirtual { spinWait.pause() }"),
          I("a step of the wall clock beside a change"))
 mutation("wall-visit-not-again", "17", "QueueCore.armNextWakeUp", "P13: a timer that was being written when the clock was stepped is not looked at again",
-         ("Queue/QueueCore+Pass.swift", "if «!BROKEN, »wallLookTime != .max {"), I("a step of the wall clock beside a change"))
+         ("Queue/QueueCore+Pass.swift", "      «if !BROKEN { »next = min(next, wallLookTime)« }»\n"), I("a step of the wall clock beside a change"))
 mutation("wall-grid-goes-back", "17", "TimerRef.followWallClock", "the grid goes back with the clock, and waits for its old time",
          ("Queue/WallClock.swift", "«!BROKEN, »sideRecord.writerFields.gridHasBegun, deadline > now,"), F("wall_clock", "backward"))
 mutation("wall-grid-forgets-its-begin", "17", "moveOnWallClock", "a grid that was set back before its first deadline follows no other step",
@@ -1114,7 +1114,7 @@ mutation("table-same-version", "10", "HandleTable.remove", "the id of an object 
          ("Storage/HandleTable.swift", "desired: «BROKEN ? version : »version + 1, ordering: .sequentiallyConsistent"),
          W("anIDNamesItsObject"))
 mutation("table-without-pins", "10", "HandleTable.remove", "P7: an object goes while another thread finds it",
-         ("Storage/HandleTable.swift", "    while «!BROKEN, »entries[index].pins.load"), I("an object found by its id"))
+         ("Storage/HandleTable.swift", "    while «!BROKEN, »self[index].pins.load"), I("an object found by its id"))
 mutation("named-handlers-at-the-end", "12", "NamedHandlers.add", "a handler that takes another's place comes last",
          ("Slot/NamedHandlers.swift", "guard «!BROKEN, »let index = index(of: key, in: entries) else {\n      entries.append"),
          W("namedHandlersAreCalledInTheOrder"))
